@@ -214,7 +214,7 @@ def logged(home: Path, *options: str) -> tuple[str, str]:
 
 
 def test_the_log_on_standard_error_is_json_if_wanted(tmp_path):
-    _, text = logged(tmp_path, "--log-format", "json")
+    _, text = logged(tmp_path, "--log-format", "json", "--trusted-proxy", "127.0.0.1")
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     access = [line for line in lines if line["logger"] == "agenticiqa.access"]
     tools = next(line for line in access if line["path"] == "/v1/tools")
@@ -223,6 +223,12 @@ def test_the_log_on_standard_error_is_json_if_wanted(tmp_path):
     assert next(line for line in access if line["path"] == "/v1/examples")["client"] == "203.0.113.7"
     assert "question" not in text
     assert "agenticiqa.access" not in (tmp_path / "log.jsonl").read_text()
+
+
+def test_where_a_request_came_from_is_believed_of_no_other_proxy(tmp_path):
+    _, text = logged(tmp_path, "--log-format", "json", "--trusted-proxy", "192.0.2.1")
+    access = [json.loads(line) for line in text.splitlines() if "agenticiqa.access" in line]
+    assert {line["client"] for line in access} == {"127.0.0.1"}
 
 
 def test_the_log_on_standard_error_is_lines_otherwise_and_access_is_left_out_if_wanted(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agenticiqa import AgenticIQA
+from agenticiqa.runtime.config import load_settings
 
 PICTURE = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 
@@ -29,6 +30,12 @@ def test_a_home_is_private(isolated: Path, made_before: bool) -> None:
         os.umask(before)
     assert {"runs.sqlite", "runs.checkpoints.sqlite", "log.jsonl"} <= set(open_files)
     assert {name: oct(mode) for name, mode in open_files.items() if mode & 0o077} == {}
-    if not made_before:
-        assert stat.S_IMODE(isolated.stat().st_mode) == 0o700
+    assert stat.S_IMODE(isolated.stat().st_mode) == 0o700
     assert stat.S_IMODE((isolated / "cache").stat().st_mode) == 0o700
+
+
+def test_a_folder_of_other_things_is_not_closed(isolated: Path) -> None:
+    (isolated / "photographs").mkdir(parents=True)
+    isolated.chmod(0o755)
+    assert load_settings().home == isolated
+    assert stat.S_IMODE(isolated.stat().st_mode) == 0o755

@@ -46,6 +46,10 @@ def serve(
     allowed_origin: Annotated[
         list[str] | None, typer.Option(help="A web origin whose pages may call; one for each.", show_default=False)
     ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a proxy whose X-Forwarded-For is believed in the log.", show_default=False),
+    ] = None,
     allowed_root: Annotated[
         list[Path] | None, typer.Option(help="A folder whose pictures may be named by path.", show_default=False)
     ] = None,
@@ -91,6 +95,7 @@ def serve(
         keep_runs_days=keep_runs_days,
         api_keys_file=api_keys_file,
         allowed_origins=tuple(allowed_origin or ()),
+        trusted_proxies=tuple(trusted_proxy or ()),
         allowed_roots=(*settings.pipeline.allowed_roots, *(allowed_root or ())),
         allowed_backends=tuple(allow_backend or ()),
     )

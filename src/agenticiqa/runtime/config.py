@@ -287,7 +287,9 @@ class Settings(_Strict):
 
     @cached_property
     def home(self) -> Path:
-        return home_folder()
+        from agenticiqa.runtime.files import close_to_others
+
+        return close_to_others(home_folder())
 
     @property
     def cache_folder(self) -> Path:

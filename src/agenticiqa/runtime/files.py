@@ -111,6 +111,17 @@ def make_private_folder(folder: Path) -> None:
         each.mkdir(exist_ok=True, mode=0o700)
 
 
+def close_to_others(home: Path) -> Path:
+    """The same folder, readable by its owner only where it is there, empty or this program's, and this user's."""
+    there = stat_or_none(home)
+    if there is None or not there.st_mode & 0o077 or there.st_mode & stat.S_ISVTX or sys.platform == "win32":
+        return home
+    held = {entry.name for entry in os.scandir(home)} if there.st_uid == os.getuid() else {"of another"}
+    if not held or held & {"runs.sqlite", "log.jsonl", "service"}:
+        home.chmod(0o700)
+    return home
+
+
 def make_private(file: Path) -> None:
     """Make a file, and its folder if that is new, readable by its owner only, before anything is written to it."""
     make_private_folder(file.parent)

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
@@ -93,14 +93,14 @@ async def drain(state: AppState, grace_s: float) -> None:
 
 
 def _add_guards(app: FastAPI, state: AppState) -> None:
-    """The last one added is the first to see a request."""
     settings = state.settings
-    if settings.allowed_origins:
-        app.add_middleware(
-            CORSMiddleware,
+
+    def for_origins(inner: ASGIApp) -> ASGIApp:
+        return CORSMiddleware(
+            inner,
             allow_origins=list(settings.allowed_origins),
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )
 
@@ -108,9 +108,10 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
         if status == STORAGE_FULL:
             state.room.note_full()
         state.metrics.request_ended(scope, status, seconds)
-        log_request(scope, status, seconds)
+        log_request(scope, status, seconds, settings.trusted_proxies)
 
-    app.add_middleware(RequestGuard, settings=settings, observe=observe)
+    more = {"for_origins": for_origins} if settings.allowed_origins else {}
+    app.add_middleware(RequestGuard, settings=settings, observe=observe, **more)
 
 
 async def _warm_up(state: AppState) -> None:

@@ -23,6 +23,7 @@ from agenticiqa.serve.http.problems import STORAGE_FULL, ServiceError
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord, JobRow
 from agenticiqa.serve.http.store.uploads import HOUR, StoredPicture, UploadStore
+from agenticiqa.serve.http.work import audits
 from agenticiqa.serve.http.work.intake import RequestReader
 from agenticiqa.serve.http.work.jobs import KEY_SHARE, JobQueue, MemoryShares, RenderQueue, ServiceJob, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
@@ -61,6 +62,8 @@ class AppState:
         lost = self.record.note_interrupted(stopped_error("interrupted", ""))
         if lost:
             logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
+        for records in (service.data_folder / "batches").glob(f"*{audits.RECORDS}"):
+            audits.keep_found(self.batch_output(records.name.removesuffix(audits.RECORDS)))
         self.pipeline = Pipeline(_narrowed(settings, service, self.uploads.folder), service.allowed_backends, clients)
         limits = ImageLimits(max_pixels=self.pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
         self.reader = RequestReader(service, self.uploads, limits)

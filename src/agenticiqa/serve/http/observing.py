@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+from collections.abc import Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import Scope
@@ -11,7 +12,6 @@ from starlette.types import Scope
 from agenticiqa.runtime.logs import ACCESS_LOGGER
 from agenticiqa.runtime.memory import MemoryBudget
 from agenticiqa.serve.http.keys import KeyFile
-from agenticiqa.serve.http.settings import is_loopback
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob
 
@@ -21,16 +21,16 @@ LONGEST = 200
 """Of what a client made up: its path, and what a proxy says of where it comes from."""
 
 
-def log_request(scope: Scope, status: int, seconds: float) -> None:
+def log_request(scope: Scope, status: int, seconds: float, trusted_proxies: Collection[str] = ()) -> None:
     """A request that has ended; a client that left before its answer has status 499, as nginx writes it."""
     state = scope.get("state", {})
     client = (scope.get("client") or ("unknown",))[0]
-    # Behind a proxy on this machine, the last entry is the one that it wrote; those before it are the client's words.
+    # Behind a proxy that the operator named, the last entry is the one that it wrote; others are the client's words.
     forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
     nearest = forwarded.rpartition(",")[2].strip()[:LONGEST]
     fields = {
         "request": state.get("request_id"),
-        "client": nearest if nearest and is_loopback(client) else client,
+        "client": nearest if nearest and client in trusted_proxies else client,
         "key": state.get("key_name"),
         "method": scope["method"][:16],
         # Without the query string: it may hold a user's question.

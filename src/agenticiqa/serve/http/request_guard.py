@@ -45,8 +45,17 @@ Observer = Callable[[Scope, int, float], None]
 class RequestGuard:
     """ASGI middleware, the outermost: origins, limits of bodies, headers of responses, a problem for whatever fails."""
 
-    def __init__(self, app: ASGIApp, *, settings: ServiceSettings, observe: Observer) -> None:
-        self.app = app
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        settings: ServiceSettings,
+        observe: Observer,
+        for_origins: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+    ) -> None:
+        """``for_origins`` lets the pages of allowed origins read what an application answers."""
+        self.app = for_origins(app)
+        self._for_origins = for_origins
         self.settings = settings
         self.observe = observe
         self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
@@ -71,7 +80,7 @@ class RequestGuard:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
             found = service_error(f"Request {request_id}", error)
             if not reply.status:
-                await problem_response(found, request_id)(scope, body.receive, reply.send)
+                await self._for_origins(problem_response(found, request_id))(scope, body.receive, reply.send)
         finally:
             body.forget()
             self.observe(scope, reply.status, time.monotonic() - started)

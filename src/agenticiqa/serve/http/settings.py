@@ -36,6 +36,8 @@ class ServiceSettings:
     store_bytes: int = 2048 * MEGABYTE
     api_keys_file: Path | None = None
     allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses whose ``X-Forwarded-For`` is believed."""
     allowed_roots: tuple[Path, ...] = ()
     allowed_backends: tuple[str, ...] = ()
     header_timeout_s: float = 10.0
@@ -62,6 +64,11 @@ class ServiceSettings:
                 raise ConfigError(
                     f"{origin!r} is not an origin.", hint="Write scheme and host, for example https://example.org."
                 )
+        for proxy in self.trusted_proxies:
+            try:
+                ipaddress.ip_address(proxy)
+            except ValueError:
+                raise ConfigError(f"{proxy!r} is not an address.", hint="Write 127.0.0.1 or ::1.") from None
         for root in self.allowed_roots:
             if not root.is_dir():
                 raise ConfigError(f"The allowed root {str(root)!r} is not a folder.")

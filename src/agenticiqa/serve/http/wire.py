@@ -28,8 +28,17 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+WAYS = ("base64", "path", "example", "kept")
+_ONE_WAY: list[Any] = [
+    {"required": [way], "properties": {each: {"type": "string" if each == way else "null"} for each in WAYS}}
+    for way in WAYS
+]
+
+
 class PictureSource(_Request):
     """Where a picture comes from: exactly one way."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": _ONE_WAY})
 
     base64: str | None = Field(None, min_length=1, description="The file's bytes")
     path: str | None = Field(
@@ -41,9 +50,8 @@ class PictureSource(_Request):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        *ways, last = (name for name in type(self).model_fields if name != "name")
-        if sum(getattr(self, way) is not None for way in (*ways, last)) != 1:
-            raise ValueError(f"give exactly one of {', '.join(ways)} and {last}")
+        if sum(getattr(self, way) is not None for way in WAYS) != 1:
+            raise ValueError(f"give exactly one of {', '.join(WAYS[:-1])} and {WAYS[-1]}")
         return self
 
 
@@ -61,7 +69,19 @@ class PictureRequest(_Request):
         }
 
 
+_PICTURE_OR_RUN: list[Any] = [
+    {"required": ["image"], "properties": {"image": {"type": "object"}}},
+    {"required": ["after"], "properties": {"after": {"type": "string"}}},
+]
+_PARTS_WITHOUT_AGENTS: dict[str, Any] = {
+    "required": ["mode", "without"],
+    "properties": {"mode": {"const": "direct"}, "without": {"type": "array", "minItems": 1}},
+}
+
+
 class AssessBody(PictureRequest):
+    model_config = ConfigDict(json_schema_extra={"anyOf": _PICTURE_OR_RUN, "not": _PARTS_WITHOUT_AGENTS})
+
     image: PictureSource | None = Field(None, description="Needed unless `after` names a run with its picture")
     reference: PictureSource | None = None
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question; options may be part of it")
@@ -183,6 +203,11 @@ class AuditState(_JobState):
     finished: int | None = Field(None, description="Pictures looked at; null when an earlier server ran it")
     summary: dict[str, Any] | None = Field(None, description="Counts, once it has ended")
     error: dict[str, Any] | None = Field(None, description="A problem document, where it did not end by itself")
+
+
+class AuditList(BaseModel):
+    audits: list[AuditState]
+    next: str | None = Field(None, description="The address of the audits before these")
 
 
 class MeasuredValue(BaseModel):

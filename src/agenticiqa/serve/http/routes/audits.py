@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import secrets
 from pathlib import Path as FilePath
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -28,7 +28,7 @@ from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.routes.runs import MaxSide, drawn_picture, picture_gone
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
-from agenticiqa.serve.http.wire import AuditState
+from agenticiqa.serve.http.wire import AuditList, AuditState
 from agenticiqa.serve.http.work import audits
 from agenticiqa.serve.http.work.jobs import ServiceJob
 
@@ -70,10 +70,14 @@ def _view(state: AppState, row: JobRow) -> AuditState:
 
 @router.get("", summary="Your audits, newest first")
 async def latest(
-    state: State, caller: BatchCaller, limit: Annotated[int, Query(ge=1, le=200)] = 20
-) -> dict[Literal["audits"], list[AuditState]]:
-    rows = await asyncio.to_thread(state.record.latest, caller.owner, ("audit",), limit)
-    return {"audits": [_view(state, row) for row in rows]}
+    state: State,
+    caller: BatchCaller,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    before: Annotated[str | None, Query(pattern="^[0-9a-f]{12}$", description="Only audits before this one.")] = None,
+) -> AuditList:
+    rows = await asyncio.to_thread(state.record.latest, caller.owner, ("audit",), limit, before)
+    following = f"/v1/audits?limit={limit}&before={rows[-1].id}" if len(rows) == limit else None
+    return AuditList(audits=[_view(state, row) for row in rows], next=following)
 
 
 @router.get("/{job_id}", summary="How far an audit is")

@@ -107,7 +107,7 @@ async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
     "/{run_id}/events",
     summary="The steps of a run as server-sent events",
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
-    "has happened already (or behind `Last-Event-ID`) and ends after `done`.",
+    "has happened already (or behind `Last-Event-ID`) and always ends with `done`.",
     response_class=StreamingResponse,
     responses=common.reply_of("text/event-stream", "The events", common.EVENT),
 )
@@ -124,11 +124,14 @@ async def run_events(
 
 async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
     while True:
-        for event in job.events[seen:]:
+        ended = job.outcome is not None
+        # An id from elsewhere is beyond all; whoever has seen all is told that it was all.
+        for event in job.events[min(seen, len(job.events) - ended) :]:
             seen = event["id"]
             yield _sse(event)
-        if job.outcome is not None and seen >= len(job.events):
+        if ended:
             return
+        seen = min(seen, len(job.events))
         before = len(job.events)
         await job.wait_for_event(HEARTBEAT_S)
         if len(job.events) == before and job.outcome is None:
@@ -138,7 +141,7 @@ async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
 
 def _recorded(row: JobRow, seen: int) -> Iterator[str]:
     last = {"id": len(row.events) + 1, "event": "done", "data": {"status": row.status}}
-    return (_sse(event) for event in [*row.events, last] if event["id"] > seen)
+    return (_sse(event) for event in [*row.events, last] if event["id"] > min(seen, len(row.events)))
 
 
 def _sse(event: dict[str, Any]) -> str:

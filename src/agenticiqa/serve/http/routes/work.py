@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.nodes.results import Assessment, Comparison
@@ -19,7 +20,7 @@ from agenticiqa.serve.http.app_state import AssessAdmitted, State, kept_picture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, run_view
 from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
-from agenticiqa.serve.http.store.job_record import JobOutcome
+from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
 from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of
@@ -29,6 +30,14 @@ router = APIRouter(prefix="/v1", tags=["work"], responses=WORK_PROBLEMS)
 PREVIEW_SIDE = 2048
 ACCEPTED: Responses = {202: {"model": wire.Run, "description": "Accepted; see `links.events`"}}
 Async = Annotated[bool, Query(alias="async", description="Answer 202 at once; follow the run's events.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        pattern="^[!-~]{1,200}$",
+        description="A name that you make up for this request: sent again under it, also after the server started "
+        "anew, the request gets the answer of the first time, unless there was none.",
+    ),
+]
 Question = TypeVar("Question", wire.AssessBody, wire.CompareBody)
 FOLLOWED = ("regions", "backend", "align", "mode", "without", "max_replan")
 """What a question takes over from the run that it follows."""
@@ -76,6 +85,7 @@ class _WorkRequest:
         intake: Intake[Question],
         work: Callable[[ServiceJob, Intake[Question]], JobOutcome],
         respond_async: bool,
+        key: str | None,
     ) -> Response:
         """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
         state, owner = self.state, self.caller.owner
@@ -85,27 +95,45 @@ class _WorkRequest:
             **intake.fields.model_dump(mode="json", exclude={*intake.fields.pictures()}, exclude_none=True),
             "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
         }
+        if key and (before := await asyncio.to_thread(state.record.asked_before, owner, key)):
+            return await self._answer_again(before, kind, payload, respond_async)
         need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
         in_use = self.state.files_in_use().union(intake.files)
-        job = await state.queue.submit(
-            new_run_id(),
-            owner,
-            kind,
-            lambda job: work(job, intake),
-            payload,
-            intake.files,
-            need,
-            self.caller.at_once,
-            keep=lambda: state.uploads.keep(intake.unstored, in_use),
-        )
+        try:
+            job = await state.queue.submit(
+                new_run_id(),
+                owner,
+                kind,
+                lambda job: work(job, intake),
+                payload,
+                intake.files,
+                need,
+                self.caller.at_once,
+                keep=lambda: state.uploads.keep(intake.unstored, in_use),
+                idempotency_key=key,
+            )
+        except sqlite3.IntegrityError:
+            message = "The same request came a moment ago and is being accepted. Ask again."
+            raise ServiceError(409, "idempotency_key_in_use", message, retry_s=1) from None
         headers = {"Location": f"/v1/runs/{job.id}"}
         if respond_async:
             shown = run_view(state, await find_run(state, job.id, owner))
             return JSONResponse(shown.model_dump(mode="json"), 202, headers=headers)
         return JSONResponse(await self.reply_of(job), headers=headers)
 
-    async def reply_of(self, job: ServiceJob) -> dict[str, Any]:
-        """The result of a job, waited for; the job is told to stop when the client leaves or its time is over."""
+    async def _answer_again(self, row: JobRow, kind: str, payload: dict[str, Any], respond_async: bool) -> Response:
+        """The answer to a question that was put under the same key before."""
+        if (row.kind, row.request) != (kind, payload):
+            raise ServiceError(422, "idempotency_key_reused", "Idempotency-Key: another request came under this one.")
+        headers = {"Location": f"/v1/runs/{row.id}", "Idempotent-Replayed": "true"}
+        if respond_async:
+            return JSONResponse(run_view(self.state, row).model_dump(mode="json"), 202, headers=headers)
+        job = self.state.queue.find(row.id)
+        reply = await self.reply_of(job, stops=False) if job else row.result
+        return JSONResponse(reply, headers=headers)
+
+    async def reply_of(self, job: ServiceJob, *, stops: bool = True) -> dict[str, Any]:
+        """The result of a job, waited for; it is told to stop when its time is over or (``stops``) the client left."""
         ended = asyncio.ensure_future(job.done.wait())
         left = asyncio.ensure_future(self._client_left())
         try:
@@ -113,10 +141,12 @@ class _WorkRequest:
             await asyncio.wait({ended, left}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 reason: StopReason = "client_left" if left.done() else "timed_out"
-                self.state.queue.stop(job, reason)
+                if stops or reason == "timed_out":
+                    self.state.queue.stop(job, reason)
                 raise stopped_error(reason, job.id)
         except asyncio.CancelledError:
-            self.state.queue.stop(job, "client_left")
+            if stops:
+                self.state.queue.stop(job, "client_left")
             raise
         finally:
             ended.cancel()
@@ -146,9 +176,11 @@ WorkRequest = Annotated[_WorkRequest, Depends()]
     responses=ACCEPTED,
     openapi_extra=body_of(wire.AssessBody),
 )
-async def assess(incoming: WorkRequest, respond_async: Async = False) -> Response:
+async def assess(
+    incoming: WorkRequest, respond_async: Async = False, idempotency_key: IdempotencyKey = None
+) -> Response:
     return await incoming.submit_question(
-        "assess", await incoming.read_in_thread(), incoming.state.pipeline.assess, respond_async
+        "assess", await incoming.read_in_thread(), incoming.state.pipeline.assess, respond_async, idempotency_key
     )
 
 
@@ -159,9 +191,12 @@ async def assess(incoming: WorkRequest, respond_async: Async = False) -> Respons
     responses=ACCEPTED,
     openapi_extra=body_of(wire.CompareBody),
 )
-async def compare(incoming: WorkRequest, respond_async: Async = False) -> Response:
+async def compare(
+    incoming: WorkRequest, respond_async: Async = False, idempotency_key: IdempotencyKey = None
+) -> Response:
+    intake = await incoming.read(wire.CompareBody)
     return await incoming.submit_question(
-        "compare", await incoming.read(wire.CompareBody), incoming.state.pipeline.compare, respond_async
+        "compare", intake, incoming.state.pipeline.compare, respond_async, idempotency_key
     )
 
 

@@ -30,7 +30,8 @@ CREATE TABLE IF NOT EXISTS jobs (
     result TEXT,
     error TEXT,
     events TEXT,
-    pinned INTEGER NOT NULL DEFAULT 0
+    pinned INTEGER NOT NULL DEFAULT 0,
+    idempotency_key TEXT
 );
 CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
 CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (finished_at);
@@ -85,9 +86,12 @@ class JobRecord:
             self._connection = open_database(database, check_same_thread=False)
             self._connection.row_factory = sqlite3.Row
             self._connection.executescript(_SCHEMA)
-            if "pinned" not in {row["name"] for row in self._connection.execute("PRAGMA table_info(jobs)")}:
-                # A record of version 0.1.
-                self._write("ALTER TABLE jobs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
+            # A record of version 0.1 lacks both.
+            columns = {row["name"] for row in self._connection.execute("PRAGMA table_info(jobs)")}
+            for name, kind in (("pinned", "INTEGER NOT NULL DEFAULT 0"), ("idempotency_key", "TEXT")):
+                if name not in columns:
+                    self._write(f"ALTER TABLE jobs ADD COLUMN {name} {kind}")
+            self._write("CREATE UNIQUE INDEX IF NOT EXISTS jobs_by_key ON jobs (owner, idempotency_key)")
         except (OSError, sqlite3.Error) as error:
             if is_out_of_space(error):
                 raise record_failure(database, error) from error
@@ -109,11 +113,25 @@ class JobRecord:
         with self._lock, self._connection:
             return [_row(row) for row in self._connection.execute(statement, values).fetchall()]
 
-    def begin(self, job_id: str, owner: str, kind: str, request: Mapping[str, Any]) -> None:
+    def begin(
+        self, job_id: str, owner: str, kind: str, request: Mapping[str, Any], idempotency_key: str | None = None
+    ) -> None:
+        """Raises sqlite3.IntegrityError where the owner has another job under this key."""
         self._write(
-            "INSERT INTO jobs (id, owner, kind, status, created_at, request) VALUES (?, ?, ?, ?, ?, ?)",
-            *(job_id, owner, kind, QUEUED, now(), json.dumps(request)),
+            "INSERT INTO jobs (id, owner, kind, status, created_at, request, idempotency_key) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(job_id, owner, kind, QUEUED, now(), json.dumps(request), idempotency_key),
         )
+
+    def asked_before(self, owner: str, idempotency_key: str) -> JobRow | None:
+        """The owner's job under this key; one that ended without an answer gives its key back, and is none."""
+        self._write(
+            "UPDATE jobs SET idempotency_key=NULL WHERE owner=? AND idempotency_key=? "
+            "AND finished_at IS NOT NULL AND (error IS NOT NULL OR status='error')",
+            *(owner, idempotency_key),
+        )
+        found = self._rows("SELECT * FROM jobs WHERE owner=? AND idempotency_key=?", owner, idempotency_key)
+        return found[0] if found else None
 
     def finish(self, job_id: str, outcome: JobOutcome) -> None:
         """Keep how a job ended. The first outcome counts: a late worker does not overwrite an interruption."""
@@ -200,6 +218,6 @@ def _text(moment: datetime) -> str:
 
 def _row(row: sqlite3.Row) -> JobRow:
     values = dict(row)
-    del values["number"]
+    del values["number"], values["idempotency_key"]
     documents = {name: json.loads(values[name]) for name in ("request", "result", "error", "events") if values[name]}
     return JobRow(**{**values, "events": [], **documents, "pinned": bool(row["pinned"])})

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,10 @@ from typing import Any
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
+from agenticiqa.auditing.grouping import GroupPlace
+from agenticiqa.auditing.report import audit_row
 from agenticiqa.auditing.running import AuditRequest, run_audit
+from agenticiqa.batch.results import read_results
 from agenticiqa.batch.runner import StopSwitch, Tally
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
 from agenticiqa.runtime.files import make_private_folder, write_atomic
@@ -106,6 +109,31 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
+def keep_found(output: Path) -> None:
+    """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
+    folder, records = output.with_suffix(PICTURES), output.with_suffix(RECORDS)
+    if records.is_file():
+        found = (audit_row(line.record, GroupPlace()) for line in read_results(records))
+        _write_rows(output, found, folder)
+    _remove_rest(output)
+
+
+def _write_rows(output: Path, rows: Iterable[Mapping[str, Any]], folder: Path) -> None:
+    lines = (json.dumps(presentable(row, _own_names(folder)), ensure_ascii=False) + "\n" for row in rows)
+    write_atomic(output.with_suffix(ROWS), "".join(lines))
+
+
+def _own_names(folder: Path) -> dict[str, str]:
+    """The name of the server's folder is not disclosed."""
+    return {f"{folder}/": "", str(folder): "the pictures"}
+
+
+def _remove_rest(output: Path) -> None:
+    shutil.rmtree(output.with_suffix(PICTURES), ignore_errors=True)
+    for each in output.parent.glob(f"{output.with_suffix(RECORDS).name}*"):
+        each.unlink(missing_ok=True)
+
+
 def audit_pictures(
     job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool
 ) -> JobOutcome:
@@ -136,12 +164,12 @@ def audit_pictures(
         )
         report = run_audit(request).report
         if job.stop_reason is not None:
+            if job.stop_reason == "interrupted":
+                keep_found(output)
             raise Cancelled
-        # The name of the server's folder is not disclosed.
-        names = {f"{folder}/": "", str(folder): "the pictures"}
+        names = _own_names(folder)
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
-        rows = (json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in report)
-        write_atomic(output.with_suffix(ROWS), "".join(rows))
+        _write_rows(output, report, folder)
 
         def shown() -> Iterator[SheetPicture]:
             return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
@@ -150,6 +178,4 @@ def audit_pictures(
         write_contact_sheet(sheet, shown, title=title, summary=summary, links=links, thumbnails="embedded")
         return JobOutcome("ok", summary)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        for each in output.parent.glob(f"{records.name}*"):
-            each.unlink(missing_ok=True)
+        _remove_rest(output)

@@ -427,11 +427,13 @@ class JobQueue:
         need: int = 0,
         most: int | None = None,
         keep: Callable[[], None] | None = None,
+        idempotency_key: str | None = None,
     ) -> ServiceJob:
         """Queue work, or refuse it as :meth:`check_room` does; with a ``request`` it is on record before this returns.
 
         ``need`` is what the work takes of memory: more than there will ever be is refused. ``keep`` stores what the
-        work reads, once nothing speaks against it.
+        work reads, once nothing speaks against it. Raises sqlite3.IntegrityError where the owner has another job under
+        the ``idempotency_key``.
         """
         self.check_room(owner, most)
         deadline, loop = time.monotonic() + self._timeout_s, asyncio.get_running_loop()
@@ -445,7 +447,7 @@ class JobQueue:
             if keep is not None:
                 await asyncio.to_thread(keep)
             if request is not None:
-                await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
+                await asyncio.to_thread(self._record.begin, job_id, owner, kind, request, idempotency_key)
         except BaseException:
             del self._jobs[job_id]
             raise
