@@ -240,6 +240,7 @@ def mcp(
             "The MCP server is not installed.", hint="pip install 'agenticiqa[mcp]'"
         ) from error
     from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.pictures.isolation import isolated_reading
     from agenticiqa.runtime.files import ScratchFolder
     from agenticiqa.serve.mcp.replies import MAX_REQUEST_BYTES, PictureStore
 
@@ -247,6 +248,7 @@ def mcp(
     os.umask(0o077)
     roots = allowed_root or ([] if http else None)
     with (
+        isolated_reading(most=8, kept=2),
         ScratchFolder("mcp") as folder,
         AgenticIQA(backend, config_dir=config, overrides={"pipeline.memory": memory}) as own,
     ):

@@ -93,7 +93,8 @@ def test_assess_gives_answer_map_links_and_progress(asked):
     assert report.text.startswith("<!DOCTYPE html>")
     assert steps[0][2] == "plan"
     assert len(steps) >= 3
-    assert all(done < total for done, total, _ in steps)
+    assert all(done < total for done, total, _ in steps[:-1])
+    assert steps[-1] == (6, 6, "done")
 
 
 def test_measure_compare_and_list(asked):
@@ -166,6 +167,46 @@ def test_errors_say_what_to_do_and_are_no_answers(asked):
         assert "Traceback" not in result.content[0].text
         # The caller has no terminal: nothing is said of options, commands or configuration files.
         assert not re.search(r"--[a-z]|`|\.yaml|pip install", result.content[0].text), result.content[0].text
+
+
+def test_errors_tell_neither_where_inline_pictures_lie_nor_how_arguments_are_checked(asked):
+    def inline(data: bytes) -> str:
+        return "data:image/png;base64," + base64.b64encode(data).decode()
+
+    calls = [
+        ("assess_image", {"image": inline(b"no picture")}),
+        ("measure_image", {"image": inline(b"no picture")}),
+        ("compare_images", {"image_a": inline(b"no picture"), "image_b": str(GOOD)}),
+        ("assess_image", {"image": 7}),
+        ("assess_image", {"image": str(GOOD), "regions": {"flower": [1, "secret"]}}),
+        ("assess_image", {"image": str(GOOD), "mode": "quick"}),
+    ]
+
+    async def work(client):
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    results = asked(work)
+    texts = [result.content[0].text for result in results]
+    assert all(result.is_error for result in results)
+    assert all("the inline picture" in text for text in texts[:3])
+    for text in texts:
+        assert not re.search(r"agenticiqa-mcp|[0-9a-f]{64}|pydantic|input_value|secret|/tmp", text), text
+    assert [re.search("image:|regions.flower|mode:", text) is not None for text in texts[3:]] == [True] * 3
+
+
+def test_a_map_that_cannot_be_made_is_told(asked):
+    """Of pictures of two sizes there is none."""
+    buffer = io.BytesIO()
+    Image.open(GOOD).crop((0, 0, 400, 300)).save(buffer, "PNG")
+    part = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+    async def work(client):
+        return await client.call_tool("compare_images", {"image_a": part, "image_b": str(GOOD), "include_map": True})
+
+    result = asked(work)
+    assert not result.is_error, result.content[0].text
+    assert [block.type for block in result.content] == ["text", "text"]
+    assert "There is no map" in result.content[1].text
 
 
 def test_a_strange_run_is_not_found(asked):

@@ -46,6 +46,11 @@ class PictureStore:
             return "No path is opened: send pictures as data: URLs."
         return f"Paths must lie in {_listed(self._allowed_roots)}."
 
+    def without_own_paths(self, text: str) -> str:
+        """The text with inline pictures called so: where they lie for a while is nobody's business."""
+        own = re.escape(str(self._shelf.folder))
+        return re.sub(rf"(['\"]?){own}[\\/]\w\w[\\/][0-9a-f]{{64}}\1", "the inline picture", text)
+
     @contextmanager
     def in_use(self, client_roots: Sequence[Path] = ()) -> Iterator[Callable[[str], Path]]:
         """A function from what was given to a file; inline pictures stay at least until the block ends."""

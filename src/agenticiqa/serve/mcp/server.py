@@ -24,7 +24,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ImageContent, ResourceLink, TextContent, ToolAnnotations
 from PIL import Image
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from agenticiqa._version import __version__
 from agenticiqa.api.assessor import AgenticIQA
@@ -77,7 +77,19 @@ class _StrictTool(Tool):
         if unknown:
             takes = f"It takes {', '.join(known)}." if known else "It takes none."
             raise ToolError(f"{self.name} knows no argument {unknown[0]!r}. {takes}")
-        return await super().run(arguments, context, convert_result)
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            # The first fault in words, without what was sent and how it was found.
+            fault = error.__cause__.errors()[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise ToolError(f"{self.name}: {where}: {fault['msg']}. {self._takes(where)}") from None
+
+    def _takes(self, where: str) -> str:
+        known = self.parameters["properties"].get(where.partition(".")[0], {})
+        return str(known.get("description", "Its input schema says what it takes."))
 
 
 def build_server(assessor: AgenticIQA, pictures: replies.PictureStore) -> MCPServer[Any]:
@@ -149,7 +161,7 @@ class _Verbs:
         ] = None,
     ) -> Annotated[CallToolResult, replies.AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
-        with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
+        with _plain_errors(self.pictures), self.pictures.in_use(await _client_roots(ctx)) as file:
             ask = functools.partial(
                 self._asking(file(image) if image else None, after, file),
                 query=query,
@@ -164,7 +176,7 @@ class _Verbs:
                 raise ToolError(result.error or "The run failed.")
             maps: list[ContentBlock] = []
             if include_map:
-                maps += await anyio.to_thread.run_sync(_map_content, result, self.assessor.limits)
+                maps.append(await anyio.to_thread.run_sync(_map_content, result, self.assessor.limits))
         reply = replies.assess_reply(result)
         uri, name = RUN_URI.format(run_id=reply.run_id), reply.run_id
         return _result(
@@ -199,14 +211,14 @@ class _Verbs:
     ) -> Annotated[CallToolResult, replies.MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
         own, pipeline = self.assessor, self.assessor.settings.pipeline
-        with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
+        with _plain_errors(self.pictures), self.pictures.in_use(await _client_roots(ctx)) as file:
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
             found = [own.tools.find(name) for name in dict.fromkeys(names)]
             measurer = Measurer(found, pipeline.tools, pipeline.images, own.cache, align, memory=own.memory)
             records = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
-        if all(record.error for record in records):
-            raise ToolError(records[0].error or "No metric could be run.")
+            if all(record.error for record in records):
+                raise ToolError(records[0].error or "No metric could be run.")
         reply = replies.MeasureReply(scores=[replies.Score.model_validate(record) for record in records])
         return _result(reply, TextContent(text="\n".join(map(str, reply.scores))))
 
@@ -220,7 +232,7 @@ class _Verbs:
         include_map: Annotated[bool, Field(description="Also return a picture of where they differ.")] = False,
     ) -> Annotated[CallToolResult, replies.CompareReply]:
         """Say which of two pictures is better, how sure that is, and why."""
-        with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
+        with _plain_errors(self.pictures), self.pictures.in_use(await _client_roots(ctx)) as file:
             a, b = file(image_a), file(image_b)
             original = file(reference) if reference else None
             found = await _in_thread(
@@ -234,7 +246,7 @@ class _Verbs:
                 raise ToolError(found.error or "The comparison failed.")
             maps: list[ContentBlock] = []
             if include_map:
-                maps += await anyio.to_thread.run_sync(_difference_content, a, b, original, self.assessor.limits)
+                maps.append(await anyio.to_thread.run_sync(_difference_content, a, b, original, self.assessor.limits))
         reasons = [*found.reasons, *found.notes]
         reply = replies.CompareReply.model_validate(found).model_copy(update={"reasons": reasons})
         text = "\n".join([reply.verdict, *(f"- {reason}" for reason in reasons)])
@@ -256,21 +268,23 @@ def _result(reply: BaseModel, *content: ContentBlock) -> CallToolResult:
 # --- pictures in replies ---
 
 
-def _map_content(result: Assessment, limits: ImageLimits) -> list[ImageContent]:
-    """The picture with its quality map; none where the vision model is not installed."""
+def _map_content(result: Assessment, limits: ImageLimits) -> ContentBlock:
+    """The picture with its quality map; words where the vision model is not installed."""
     from agenticiqa.vision.quality_map import quality_map
 
     picture = load_image(result.image_path, limits)
     try:
-        return [_png(Image.fromarray(overlay(thumbnail(picture), quality_map(picture))))]
-    except BackendUnavailableError:
-        return []
+        return _png(Image.fromarray(overlay(thumbnail(picture), quality_map(picture))))
+    except BackendUnavailableError as error:
+        return TextContent(text=f"There is no map: {error}")
 
 
-def _difference_content(a: Path, b: Path, reference: Path | None, limits: ImageLimits) -> list[ImageContent]:
+def _difference_content(a: Path, b: Path, reference: Path | None, limits: ImageLimits) -> ContentBlock:
     pictures = open_pictures(a, b, reference, limits)
     difference = difference_of(pictures)
-    return [] if difference is None else [_png(Image.fromarray(difference.picture(pictures.a.rgb)))]
+    if difference is None:
+        return TextContent(text="There is no map: the pictures cannot be compared place by place.")
+    return _png(Image.fromarray(difference.picture(pictures.a.rgb)))
 
 
 def _png(picture: Image.Image) -> ImageContent:
@@ -302,7 +316,7 @@ async def _in_thread(
 ) -> Result:
     """Run ``work`` beside the event loop; its steps become progress, and it stops once the caller is gone."""
     gone = False
-    done = 0
+    done, total = 0, passes * len(STEPS)
 
     def check() -> None:
         # Between two steps, tools or tiles: the caller may have left.
@@ -315,7 +329,6 @@ async def _in_thread(
         if event.kind == "step":
             # A replan takes more steps than foreseen; progress never reaches the total before the end.
             done += 1
-            total = passes * len(STEPS)
             anyio.from_thread.run(ctx.report_progress, min(done, total - 1), total, event.name)
 
     def stoppable_work() -> Result:
@@ -323,16 +336,18 @@ async def _in_thread(
             return work(listen)
 
     try:
-        return await anyio.to_thread.run_sync(stoppable_work, abandon_on_cancel=True)
+        result = await anyio.to_thread.run_sync(stoppable_work, abandon_on_cancel=True)
     finally:
         gone = True
+    await ctx.report_progress(total, total, "done")
+    return result
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def _plain_errors(pictures: replies.PictureStore) -> Iterator[None]:
     """Errors of this package reach the caller as their message, in words that fit a caller; the rest stays a defect."""
     with client_messages():
         try:
             yield
-        except AgenticIQAError as error:
-            raise ToolError(str(error)) from error
+        except (AgenticIQAError, ToolError) as error:
+            raise ToolError(pictures.without_own_paths(str(error))) from error
