@@ -2,9 +2,10 @@
 
     python benchmarks/faults/service_abuse.py [--seconds 180] [--memory 8G] [--command PATH]
 
-Three keys on loopback. Honest: 200 clients that send small pictures to be measured, and come back when they are told
+Four keys on loopback. Honest: 200 clients that send small pictures to be measured, and come back when they are told
 to. Greedy: clients that send pairs of 49 megapixels to be measured with every tool, again and again. Slow: 50 uploads
-that dribble. The honest clients alone and all together, in turn, so that whatever else the machine does meets both.
+that dribble. Hostile: small files that take minutes to read, JSON that grows when it is built, uploads that are
+refused. The honest clients alone and all together, in turn, so that whatever else the machine does meets both.
 Prints honest answers per second of both, what was lost, how abuse was answered, and the server's peak of memory beside
 its budget, as JSON. `--command` names the
 `agenticiqa` of another version, for comparison; `--address-space` keeps such a one from taking the whole machine.
@@ -24,6 +25,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 from multiprocessing import Queue
@@ -35,7 +38,10 @@ import numpy as np
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "speed"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from service_load import environment, make_pictures, wait_until_ready
+
+from support.slow_pictures import blocks_j2k, many_chunks, many_pages, many_scans
 
 SIDE = 7000
 TOOLS = ["sharpness", "noise", "blockiness"]
@@ -57,7 +63,7 @@ def large_pair() -> tuple[bytes, bytes]:
 
 
 class Server:
-    """``agenticiqa serve`` with three keys, and a look at its memory."""
+    """``agenticiqa serve`` with four keys, and a look at its memory."""
 
     def __init__(self, command: Path, options: list[str], address_space: float | None) -> None:
         self._home = tempfile.TemporaryDirectory()
@@ -68,7 +74,7 @@ class Server:
                 [str(command), "serve", "keys", "add", name, *file],
                 capture_output=True, text=True, check=True, env=environment(home),
             ).stdout.strip()
-            for name in ("honest", "greedy", "slow")
+            for name in ("honest", "greedy", "slow", "hostile")
         }  # fmt: skip
 
         limit = ["prlimit", f"--as={int(address_space * GIGABYTE)}"] if address_space else []
@@ -100,12 +106,23 @@ class Server:
 
     def _watch(self) -> None:
         while self._watching and self.process.poll() is None:
-            try:
-                resident = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096
-            except (OSError, IndexError):
-                return
+            # Together with the processes that read pictures, which belong to the threads that started them.
+            tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+            resident = _resident(self.process.pid) + sum(_resident(int(child)) for child in _words(tasks))
             self.peak = max(self.peak, resident)
             time.sleep(POLL_INTERVAL_S)
+
+
+def _words(files: Iterable[Path]) -> Iterator[str]:
+    for file in files:
+        with suppress(OSError):
+            yield from file.read_text().split()
+
+
+def _resident(pid: int) -> int:
+    """Bytes; 0 for a process that is gone."""
+    pages = list(_words([Path(f"/proc/{pid}/statm")]))
+    return int(pages[1]) * 4096 if pages else 0
 
 
 class Honest:
@@ -158,6 +175,7 @@ class Abuse:
 
     greedy: Counter[str] = field(default_factory=Counter)
     slow: Counter[str] = field(default_factory=Counter)
+    hostile: Counter[str] = field(default_factory=Counter)
 
 
 async def greedy(url: str, key: str, pair: tuple[bytes, bytes], end: float, ended: Counter[str]) -> None:
@@ -201,6 +219,26 @@ async def slow(url: str, key: str, end: float, ended: Counter[str]) -> None:
             writer.close()
 
 
+async def hostile(url: str, key: str, end: float, ended: Counter[str]) -> None:
+    slow_files = [many_scans(), many_pages(250_000, side=400), many_chunks(200_000), blocks_j2k()]
+    regions = {str(number): [0, 0, 1, 1] for number in range(1_000_000)}
+    hidden = json.dumps({"image": {"example": "dandelion"}, "regions": regions})
+    requests = [
+        *(("/v1/preview", {"files": {"image": ("a", data)}}) for data in slow_files),
+        *(("/v1/assess", {"files": {"image": ("a", data)}}) for data in slow_files),
+        ("/v1/assess", {"content": hidden, "headers": {"Content-Type": "application/json"}}),
+        ("/v1/measure", {"files": {"image": ("a.png", large_pair()[0])}, "data": {"tools": "no_such_tool"}}),
+    ]
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=300) as client:
+        for path, given in cycle(requests):
+            if time.monotonic() > end:
+                return
+            try:
+                ended[str((await client.post(path, **given)).status_code)] += 1
+            except httpx.TransportError as error:
+                ended[type(error).__name__] += 1
+
+
 def abusing(
     server: tuple[str, dict[str, str]], pair: tuple[bytes, bytes], arguments: argparse.Namespace, told: Queue[Abuse]
 ) -> None:
@@ -213,6 +251,7 @@ def abusing(
         await asyncio.gather(
             *(greedy(url, keys["greedy"], pair, end, abuse.greedy) for _ in range(arguments.greedy)),
             *(slow(url, keys["slow"], end, abuse.slow) for _ in range(arguments.slow)),
+            *(hostile(url, keys["hostile"], end, abuse.hostile) for _ in range(arguments.hostile)),
         )
 
     asyncio.run(all_of_it())
@@ -238,6 +277,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--greedy", type=int, default=6)
     parser.add_argument("--slow", type=int, default=50)
+    parser.add_argument("--hostile", type=int, default=4)
     parser.add_argument("--memory", help="the server's budget, such as 8G; its default where none is given")
     parser.add_argument("--command", type=Path, default=Path(sys.executable).with_name("agenticiqa"))
     parser.add_argument("--address-space", type=float, help="gigabytes of addresses that the server may use")
@@ -255,6 +295,7 @@ def main() -> None:
                 found = together(server, honest, pair, arguments)
                 abuse.greedy += found.greedy
                 abuse.slow += found.slow
+                abuse.hostile += found.hostile
             died = server.process.poll()
             peak = server.peak
     figures = {
@@ -266,6 +307,7 @@ def main() -> None:
         "longest an honest client waited for an answer, s": [round(max(each.waits), 1) for each in (alone, honest)],
         "greedy requests by status": dict(abuse.greedy),
         "slow uploads by end": dict(abuse.slow),
+        "hostile requests by status": dict(abuse.hostile),
         "peak memory GB, alone and under abuse": [round(peak_alone / GIGABYTE, 2), round(peak / GIGABYTE, 2)],
         "budget": arguments.memory or "70 % of the machine or container",
         "the server": "went on" if died is None else f"ended with {died}",

@@ -101,7 +101,7 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
             allow_origins=list(settings.allowed_origins),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
-            expose_headers=["Location", "Retry-After", "X-Request-Id"],
+            expose_headers=["Idempotent-Replayed", "Location", "Retry-After", "X-Request-Id"],
         )
 
     def observe(scope: Scope, status: int, seconds: float) -> None:

@@ -31,7 +31,7 @@ def problems(*statuses: int) -> Responses:
     }
 
 
-WORK_PROBLEMS = problems(408, 409, 413, 415, 422, 429, 502, 503, 504, 507)
+WORK_PROBLEMS = problems(404, 408, 409, 413, 415, 422, 429, 502, 503, 504, 507)
 
 
 def reply_of(media_type: str, description: str, schema: Mapping[str, Any] | None = None) -> Responses:

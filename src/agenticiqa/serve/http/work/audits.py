@@ -77,12 +77,14 @@ async def read_audit(request: Request, reader: RequestReader, owner: str, sample
                 raise ServiceError(422, "invalid_request", "files: at least one picture is needed.")
             if len(files) > most:
                 raise ServiceError(422, "too_many_samples", f"files: this server takes {most} at a time.")
+            if (quick := form.get("quick", "false")) not in ("true", "false"):
+                raise ServiceError(422, "invalid_request", "quick: this is neither true nor false.")
             for file in files:
                 name = free_name(sheet_path(file.filename), samples)
                 data, shown = await file.read(), name.rpartition("/")[2]
                 in_use = {each["image"].path for each in samples.values()}
                 samples[name] = {"image": await asyncio.to_thread(reader.uploads.put, data, shown, owner, in_use)}
-            return form.get("quick") == "true"
+            return quick == "true"
 
 
 def sheet_path(given: str | None) -> str:

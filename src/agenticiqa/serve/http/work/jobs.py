@@ -11,6 +11,8 @@ each other. So large pictures do not keep other users' small ones waiting.
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 import logging
 import math
 import os
@@ -254,6 +256,13 @@ class _Drawing:
     done: Future[Any] = field(default_factory=Future)
 
 
+def give_memory_back() -> None:
+    """Free what a large run left in cycles of references, and let the C library return it to the system if it can."""
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 class RenderQueue:
     """Threads that draw pictures, with a bounded queue. Keys take turns, and one key has one thread at most."""
 
@@ -487,6 +496,9 @@ class JobQueue:
             outcome = replace(outcome, seconds=round(time.monotonic() - started, 4), events=_events_so_far(job))
             self._keep(job, outcome)
             job.loop.call_soon_threadsafe(self._finish, job, outcome)
+            if large:
+                del job, outcome
+                give_memory_back()
 
     def _carried_out(self, job: ServiceJob) -> JobOutcome:
         try:
