@@ -114,11 +114,11 @@ def make_private_folder(folder: Path) -> None:
 def close_to_others(home: Path) -> Path:
     """The same folder, readable by its owner only where it is there, empty or this program's, and this user's."""
     there = stat_or_none(home)
-    if there is None or not there.st_mode & 0o077 or there.st_mode & stat.S_ISVTX or sys.platform == "win32":
-        return home
-    held = {entry.name for entry in os.scandir(home)} if there.st_uid == os.getuid() else {"of another"}
-    if not held or held & {"runs.sqlite", "log.jsonl", "service"}:
-        home.chmod(0o700)
+    if there is not None and stat.S_ISDIR(there.st_mode) and there.st_mode & 0o077 and sys.platform != "win32":
+        shared = there.st_mode & stat.S_ISVTX or there.st_uid != os.getuid()
+        held = set() if shared else set(os.listdir(home))
+        if not shared and (not held or held & {"runs.sqlite", "log.jsonl", "service"}):
+            home.chmod(0o700)
     return home
 
 

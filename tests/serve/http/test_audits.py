@@ -113,7 +113,7 @@ def test_others_see_no_audit_of_mine(tmp_path: Path):
         with running.client(headers={"Authorization": f"Bearer {yours}"}) as client:
             for name in ("self", "rows"):
                 is_problem(client.get(audit["links"][name]), 404, "audit_not_found")
-            assert client.get("/v1/audits").json() == {"audits": []}
+            assert client.get("/v1/audits").json() == {"audits": [], "next": None}
         # Its sheet has an address of its own: a frame can send no key.
         with running.client() as client:
             assert client.get(audit["links"]["sheet"]).status_code == 200
