@@ -9,8 +9,17 @@ import pytest
 
 from agenticiqa.nodes.evidence import find_contradictions, find_gaps, scope_names, should_replan
 from agenticiqa.state import ExecutorOutput
-from support.builders import make_evidence, make_plan
-from support.scripted import ALL_OFF
+from support.builders import RATE, make_evidence, make_plan
+from support.scripted import (
+    ALL_OFF,
+    ScriptedClient,
+    analysed,
+    analysis_reply,
+    answer_reply,
+    detection_reply,
+    plan_reply,
+    selection_reply,
+)
 
 NO_TOOLS = {"tool_selection": False, "tool_execution": False}
 
@@ -159,6 +168,37 @@ def test_no_contradiction(evidence: ExecutorOutput) -> None:
     assert find_contradictions(evidence) == []
 
 
+@pytest.mark.parametrize(
+    ("filed", "tools"),
+    [
+        ({"Global": {"Blurs": ("SSIM", 4.6)}}, "SSIM 4.60"),
+        ({"Global": {"Overall": ("SSIM", 4.6)}}, "SSIM 4.60"),
+        ({"Global": {"Blurs": ("PSNR", 2.0), "Blurs (SSIM)": ("SSIM", 4.6)}}, "SSIM 4.60"),
+        ({"vehicle": {"Overall": ("SSIM", 4.6), "Noise": ("PSNR", 4.9)}}, "SSIM 4.60"),
+    ],
+)
+def test_scores_of_the_whole_picture_and_overall_ones_can_contradict(filed: dict[str, Any], tools: str) -> None:
+    """SC-26, SC-62: the documents' rule also where an object has no region, and where a tool measured quality overall."""
+    evidence = make_evidence("severe", 4.6, name="vehicle", quality_scores=filed)
+    (text,) = find_contradictions(evidence)
+    where = "" if "vehicle" in filed else ", measured on the whole picture"
+    assert text == f"Contradictory evidence: severe Blurs but high scores ({tools}) for vehicle{where}"
+    assert should_replan(evidence, ["vehicle"], make_plan(query_scope=["vehicle"])) == (True, text)
+
+
+def test_the_score_of_the_distortion_itself_counts_more_than_an_overall_one() -> None:
+    """SC-26: what was measured for the blur agrees with the analysis; the picture as a whole may still be good."""
+    scores = {"Global": {"Blurs": ("SSIM", 2.0), "Overall": ("PSNR", 4.9)}}
+    assert find_contradictions(make_evidence("severe", 2.0, name="vehicle", quality_scores=scores)) == []
+
+
+def test_a_score_of_the_whole_picture_says_nothing_of_an_object_that_was_measured_itself() -> None:
+    """SC-26, D4-19."""
+    logs = [{"tool": "SSIM", "object": "vehicle", "distortions": ["Blurs"], "error": "too small"}]
+    scores = {"Global": {"Blurs": ("SSIM", 4.9)}}
+    assert find_contradictions(make_evidence("severe", 4.9, name="vehicle", quality_scores=scores, tool_logs=logs)) == []
+
+
 def test_open_uncertainty() -> None:
     """D4-14, SC-27: an object about which nothing is certain; one sure entry is enough."""
     unsure = ExecutorOutput.model_validate({"distortion_analysis": {"vehicle": [entry(uncertain=True)]}})
@@ -175,3 +215,18 @@ def test_nothing_found_is_evidence() -> None:
     evidence = ExecutorOutput(distortion_set={"Global": []}, distortion_analysis={"Global": []})
     assert not evidence.is_empty
     assert should_replan(evidence, "Global", make_plan(plan=NO_TOOLS)) == (False, "")
+
+
+def test_a_severe_blur_of_an_object_without_a_region_is_planned_for_again(assessor: Any, pair: Any) -> None:
+    """SC-26, SC-62, SC-63: through all agents, with a real measurement of two equal pictures."""
+    client = ScriptedClient(
+        plan=plan_reply(query_scope=["vehicle"]),
+        detection=detection_reply(vehicle=["Blurs"]),
+        analysis=analysis_reply(analysed("vehicle", severity="severe")),
+        selection=selection_reply(("vehicle", "Blurs", "SSIM")),
+        answer=answer_reply("A"),
+    )
+    result = assessor(client).assess(pair.test, RATE, reference=pair.test)
+    assert result.metadata["replans"] == 1
+    assert "severe Blurs but high scores (SSIM" in result.replan_history[0]
+    assert "for vehicle, measured on the whole picture." in result.summarizer_result.quality_reasoning

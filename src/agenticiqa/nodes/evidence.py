@@ -97,16 +97,21 @@ def _unscored(executor_output: ExecutorOutput, required: Sequence[str], plan: Pl
     """Objects of the scope without any score, and distortions there that matter and have none."""
     gaps = []
     for name in required:
-        # Scores are filed under the object, or under the whole picture, which stands for objects of unknown places.
-        filed = find_by_name(executor_output.quality_scores, name) or {}
-        if not any(same_name(log.object, name) for log in executor_output.tool_logs):
-            filed = {**(find_by_name(executor_output.quality_scores, GLOBAL) or {}), **filed}
+        filed = _scores_about(executor_output, name)
         missing = _unscored_kinds(executor_output, plan, name, filed)
         if missing or not filed:
             region = "the whole picture" if same_name(name, GLOBAL) else f"{name} region"
             kinds = f": {', '.join(missing)}" if missing else ""
             gaps.append(Gap("scores", f"Missing tool scores for {region}{kinds}"))
     return gaps
+
+
+def _scores_about(executor_output: ExecutorOutput, name: str) -> dict[str, tuple[str, float]]:
+    """Scores filed under the object, and under the whole picture, which stands for objects of unknown places."""
+    filed = find_by_name(executor_output.quality_scores, name) or {}
+    if any(same_name(log.object, name) for log in executor_output.tool_logs):
+        return dict(filed)
+    return {**(find_by_name(executor_output.quality_scores, GLOBAL) or {}), **filed}
 
 
 def _unscored_kinds(
@@ -126,16 +131,29 @@ def _unscored_kinds(
 
 
 def find_contradictions(executor_output: ExecutorOutput) -> list[str]:
-    """Severe or extreme in the analysis, above 4.0 by measurement, for the same object and distortion."""
+    """Severe or extreme in the analysis, above 4.0 by measurement, for the same object and distortion.
+
+    A distortion that no tool measured is held against the overall scores; an object whose place is not known, against
+    those of the whole picture.
+    """
     found = []
     for name, entries in (executor_output.distortion_analysis or {}).items():
-        scores = find_by_name(executor_output.quality_scores, name) or {}
-        for entry in entries:
-            tool, score = scores.get(entry.type, ("", 0.0))
-            if entry.severity in SERIOUS and score > HIGH_SCORE:
-                claim = f"{entry.severity} {entry.type} but high scores ({tool} {score:.2f}) for {name}"
-                found.append(f"Contradictory evidence: {claim}")
+        scores = _scores_about(executor_output, name)
+        elsewhere = not same_name(name, GLOBAL) and find_by_name(executor_output.quality_scores, name) is None
+        for entry in (entry for entry in entries if entry.severity in SERIOUS):
+            measured = _scores_of(scores, entry.type) or _scores_of(scores, OVERALL)
+            high = ", ".join(f"{tool} {score:.2f}" for tool, score in measured if score > HIGH_SCORE)
+            if high:
+                where = f"{name}, measured on the whole picture" if elsewhere else name
+                found.append(
+                    f"Contradictory evidence: {entry.severity} {entry.type} but high scores ({high}) for {where}"
+                )
     return found
+
+
+def _scores_of(scores: Mapping[str, tuple[str, float]], kind: str) -> list[tuple[str, float]]:
+    """Those of one distortion; a second tool's stand under a key with its name."""
+    return [score for key, score in scores.items() if key.partition(" (")[0] == kind]
 
 
 def _open_uncertainty(executor_output: ExecutorOutput, required: Sequence[str]) -> list[Gap]:
