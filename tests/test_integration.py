@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,21 @@ def test_replanning_is_not_defeated_by_the_cache(assessor: Any, pair: Any) -> No
 # --- checkpoints ---
 
 
+def test_calls_of_a_failed_run_and_of_every_resume_are_counted(assessor: Any, pair: Any) -> None:
+    """D2-26: a run that failed, was resumed, interrupted and resumed again tells all it cost."""
+    client = ScriptedClient(answer=["no JSON"] * 3 + [KeyboardInterrupt(), answer_reply()])
+    given = assessor(client, pipeline__cache__enabled=False)
+    failed = given.assess(pair.test)
+    run_id, before = failed.metadata["run_id"], failed.metadata["calls"]
+    assert (failed.status, before) == ("error", 7)
+    with pytest.raises(KeyboardInterrupt):
+        given.resume(run_id)
+    result = given.resume(run_id)
+    made = sum(client.script.counts.values()) - 1
+    assert (result.status, result.metadata["calls"], len(result.metadata["call_log"])) == ("ok", made, made)
+    assert given.runs.calls_before(given.runs.find(run_id)) == result.metadata["call_log"], "none is kept twice"
+
+
 @pytest.mark.parametrize(
     ("interrupted", "again"),
     [
@@ -266,6 +282,11 @@ def test_an_interrupted_run_resumes_where_it_stopped(
     assert (result.status, result.answer) == ("ok", "C")
     assert client.script.counts == {"plan": 1, **again}
     assert result.plan.query_type == "IQA"
+    # What was spent before the interruption is on the bill, each call once; the interrupted call itself never ended.
+    steps = Counter(call["step"] for call in result.metadata["call_log"])
+    assert steps == {**client.script.counts, interrupted: again[interrupted] - 1}
+    with AgenticIQA() as other:
+        assert (other.runs.find(record.id).calls, result.metadata["calls"]) == (steps.total(), steps.total())
 
 
 def test_a_run_that_died_before_its_first_step_starts_anew(assessor: Any, pair: Any) -> None:

@@ -361,3 +361,11 @@ def test_the_documents_modules_do_what_the_documents_say(pair: Any) -> None:
     plan = compiled.invoke(start, with_context(make_context(client)))["plan"]
     assert type(plan) is state_module.PlannerOutput
     assert plan.query_scope == ["vehicle"]
+
+
+def test_what_a_state_must_hold_is_known_at_run_time() -> None:
+    """D4-25, SM-07, SM-08, D2-18: question and picture; all else may be left out."""
+    keys = state_module.AgenticIQAState
+    assert keys.__required_keys__ == {"query", "image_path"}
+    assert {"plan", "executor_evidence", "summarizer_result", "iteration_count"} <= keys.__optional_keys__
+    assert state_module.Turn.__optional_keys__ == {"options"}

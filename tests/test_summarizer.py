@@ -307,9 +307,12 @@ WAYS_TO_FAIL: dict[str, tuple[Any, dict[str, Any], str, list[str]]] = {
     "replies that cannot be used": (
         "x", {}, "BadResponseError", [f"attempt {n} of 3 {SEEN} failed: BadResponseError" for n in (1, 2, 3)],
     ),
-    "a wrong key": (AuthenticationError("401"), {}, "AuthenticationError", [f"1 of 3 {SEEN} failed: Authentication"]),
-    "a slow model": (BackendTimeoutError("late"), {}, "BackendTimeoutError", [f"1 of 3 {SEEN} failed: BackendTimeout"]),
-    "a stranger's exception": (RuntimeError("boom"), {}, "BackendError", [f"1 of 3 {SEEN} failed: BackendError"]),
+    "a wrong key": (AuthenticationError("401"), {}, "AuthenticationError", [f"1 of 1 {SEEN} failed: Authentication"]),
+    "a slow model": (
+        BackendTimeoutError("late"), {}, "BackendTimeoutError",
+        [f"attempt {n} of 3 {SEEN} failed: BackendTimeoutError" for n in (1, 2, 3)],
+    ),
+    "a stranger's exception": (RuntimeError("boom"), {}, "BackendError", [f"1 of 1 {SEEN} failed: BackendError"]),
     "a picture that is gone": (answer_reply(), {"image_path": "/no/such.png"}, "ImageNotFoundError", []),
 }  # fmt: skip
 

@@ -4,8 +4,7 @@ Models in here accept what a language model is likely to write (other case, syno
 expected) and store the canonical form. Words that cannot be interpreted still fail, so that the caller asks again.
 """
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: a TypedDict finds its NotRequired keys only in real annotations.
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -275,7 +274,7 @@ class SummarizerOutput(BaseModel):
         return stripped
 
     @model_validator(mode="after")
-    def _reason_for_replan(self) -> SummarizerOutput:
+    def _reason_for_replan(self) -> "SummarizerOutput":
         if self.need_replan and not (self.replan_reason or "").strip():
             logger.warning("need_replan=True without a replan_reason")
             self.replan_reason = NO_REASON

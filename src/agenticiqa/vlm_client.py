@@ -236,9 +236,23 @@ class RichVLMClient(VLMClient):
     @abstractmethod
     def complete(self, request: ModelRequest) -> ModelReply: ...
 
-    def generate(self, prompt: str, images: Images = None, *, limits: ImageLimits | None = None, **kwargs: Any) -> str:
-        """``limits`` are the packaged ones unless given; those of a configuration are ``settings.pipeline.images``."""
-        return self.complete(ModelRequest(user=prompt, images=labelled(images, limits), **kwargs)).text
+    def generate(
+        self,
+        prompt: str,
+        images: Images = None,
+        *,
+        image: Images = None,
+        limits: ImageLimits | None = None,
+        **kwargs: Any,
+    ) -> str:
+        """``image`` is another name for ``images``: the design documents'.
+
+        ``limits`` are the packaged ones unless given; those of a configuration are ``settings.pipeline.images``.
+        """
+        if images is not None and image is not None:
+            raise TypeError("generate() takes images or image, not both.")
+        pictures = labelled(image if images is None else images, limits)
+        return self.complete(ModelRequest(user=prompt, images=pictures, **kwargs)).text
 
 
 def labelled(images: Images, limits: ImageLimits | None = None) -> tuple[LabelledImage, ...]:

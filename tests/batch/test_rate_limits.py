@@ -14,7 +14,7 @@ from agenticiqa.batch.rate_limits import (
     current_clock,
     parse_limit,
 )
-from agenticiqa.errors import AuthenticationError, BackendServerError, ConfigError, RateLimitError
+from agenticiqa.errors import AuthenticationError, BackendServerError, BackendTimeoutError, ConfigError, RateLimitError
 from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.vlm_client import ModelReply, ModelRequest, Question, RichVLMClient, TokenUsage, TypedBackend
 
@@ -133,10 +133,12 @@ def test_other_errors_are_tried_again_as_often_as_configured():
     with pytest.raises(BackendServerError):
         LimitedClient(down, limit, 2, sleep=fake.sleep).complete(REQUEST)
     assert down.calls == 3
-    refused = Replying(AuthenticationError("no"))
-    with pytest.raises(AuthenticationError):
-        LimitedClient(refused, limit, 2, sleep=fake.sleep).complete(REQUEST)
-    assert refused.calls == 1
+    # A wrong key stays wrong, and after a call that took too long the agent asks again: twice two would be four.
+    for error in (AuthenticationError("no"), BackendTimeoutError("late")):
+        once = Replying(error)
+        with pytest.raises(type(error)):
+            LimitedClient(once, limit, 2, sleep=fake.sleep).complete(REQUEST)
+        assert once.calls == 1
 
 
 def test_limited_client_says_of_itself_what_the_wrapped_one_does():

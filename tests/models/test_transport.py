@@ -199,3 +199,14 @@ def test_zero_seconds_to_wait_still_backs_off():
     client = Fake(RateLimitError("slow", retry_after=0.0), "ok")
     client.complete(ASK)
     assert client.waits[0] >= 0.5
+
+
+def test_generate_takes_the_picture_under_the_documents_name(pair):
+    """D2-02: ``generate(prompt, image, **kwargs)``, by position and by name."""
+    client = Fake("seen")
+    assert [client.generate("x", pair.test), client.generate("x", image=pair.test), client.generate("x")] == [
+        "seen"
+    ] * 3
+    assert [len(call.images) for call in client.calls] == [1, 1, 0]
+    with pytest.raises(TypeError, match="not both"):
+        client.generate("x", pair.test, image=pair.test)

@@ -178,7 +178,7 @@ def test_no_contradiction(evidence: ExecutorOutput) -> None:
     ],
 )
 def test_scores_of_the_whole_picture_and_overall_ones_can_contradict(filed: dict[str, Any], tools: str) -> None:
-    """SC-26, SC-62: the documents' rule also where an object has no region, and where a tool measured quality overall."""
+    """SC-26, SC-62: also where an object has no region, and where a tool measured quality overall."""
     evidence = make_evidence("severe", 4.6, name="vehicle", quality_scores=filed)
     (text,) = find_contradictions(evidence)
     where = "" if "vehicle" in filed else ", measured on the whole picture"
@@ -196,7 +196,9 @@ def test_a_score_of_the_whole_picture_says_nothing_of_an_object_that_was_measure
     """SC-26, D4-19."""
     logs = [{"tool": "SSIM", "object": "vehicle", "distortions": ["Blurs"], "error": "too small"}]
     scores = {"Global": {"Blurs": ("SSIM", 4.9)}}
-    assert find_contradictions(make_evidence("severe", 4.9, name="vehicle", quality_scores=scores, tool_logs=logs)) == []
+    assert (
+        find_contradictions(make_evidence("severe", 4.9, name="vehicle", quality_scores=scores, tool_logs=logs)) == []
+    )
 
 
 def test_open_uncertainty() -> None:

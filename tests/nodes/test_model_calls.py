@@ -113,7 +113,7 @@ def test_replies_that_the_backend_itself_refuses_are_asked_for_again(error: Back
     assert ask(asker(Replies(error, '{"number": 2}'))) == 2
 
 
-@pytest.mark.parametrize("error", [AuthenticationError("401"), RateLimitError("429"), BackendTimeoutError("late")])
+@pytest.mark.parametrize("error", [AuthenticationError("401"), RateLimitError("429")])
 def test_a_backend_that_fails_is_not_asked_again_here(error: BackendError) -> None:
     """D2-19: a wrong key stays wrong; transport retries belong to the client."""
     client = Replies(error, '{"number": 2}')
@@ -122,9 +122,27 @@ def test_a_backend_that_fails_is_not_asked_again_here(error: BackendError) -> No
     assert len(client.prompts) == 1
 
 
+def test_a_call_that_took_too_long_is_made_again() -> None:
+    """D2-19, D2-20, D4-30: three calls in all, in the same words, because nothing was wrong with them."""
+    client = Replies(BackendTimeoutError("late"), TimeoutError(), '{"number": 2}')
+    assert ask(asker(client)) == 2
+    assert client.prompts == ["How many?"] * 3
+    late = Replies(*[BackendTimeoutError("late")] * 3, '{"number": 2}')
+    with pytest.raises(BackendTimeoutError, match="late"):
+        ask(asker(late))
+    assert len(late.prompts) == 3
+
+
+def test_the_words_stay_stricter_after_a_reply_that_could_not_be_used() -> None:
+    """SC-36: a call that took too long in between changes nothing of that."""
+    client = Replies("x", BackendTimeoutError("late"), '{"number": 2}')
+    assert ask(asker(client)) == 2
+    assert [prompt.endswith("Return ONLY valid JSON") for prompt in client.prompts] == [False, True, True]
+
+
 @pytest.mark.parametrize(
     ("raised", "mapped"),
-    [(TimeoutError(), BackendTimeoutError), (RuntimeError("boom"), BackendError), (KeyError("x"), BackendError)],
+    [(RuntimeError("boom"), BackendError), (KeyError("x"), BackendError)],
 )
 def test_whatever_a_client_raises_becomes_a_backend_error(raised: Exception, mapped: type[BackendError]) -> None:
     """D2-19: a third party's exception is neither a traceback nor an answer."""

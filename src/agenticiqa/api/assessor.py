@@ -20,6 +20,7 @@ from agenticiqa.api.interrupts import set_on_interrupt
 from agenticiqa.api.run_result import Recorder, assessment_from
 from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
+from agenticiqa.nodes.model_calls import CallLog, CallRecord
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
 from agenticiqa.nodes.results import Assessment, Comparison, Result
 from agenticiqa.nodes.run_context import PipelineEvent, RunContext, initial_state
@@ -271,11 +272,12 @@ class AgenticIQA:
             RunNotFoundError: There is no such run.
         """
         record = self.runs.find(run_id)
-        if record.result is not None and record.status != "error":
+        if record.result is not None and record.status in ("ok", "partial"):
             return Assessment.model_validate(record.result)
         self._record.keep(lambda store: store.begin_again(record.id))
         state, settings = self._recorded(record)
-        return _last(self._run_steps(record.id, state, {}, settings, resume=True), on_event)
+        before = [CallRecord.from_dict(call) for call in self.runs.calls_before(record)]
+        return _last(self._run_steps(record.id, state, {}, settings, before), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
         """Ask the question of a recorded run again.
@@ -357,7 +359,7 @@ class AgenticIQA:
         self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], settings: Settings
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         self._record.keep(lambda store: store.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends}))
-        return self._run_steps(run_id, state, pictures, settings, resume=False)
+        return self._run_steps(run_id, state, pictures, settings)
 
     def _run_steps(
         self,
@@ -365,9 +367,13 @@ class AgenticIQA:
         state: AgenticIQAState,
         pictures: Mapping[str, GivenPicture],
         settings: Settings,
-        *,
-        resume: bool,
+        resumed: list[CallRecord] | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
+        """``resumed`` are the calls of a run that is to be continued, until it stopped."""
+
+        def keep(call: CallRecord) -> None:
+            self._record.keep(lambda store: store.note_call(run_id, call.as_dict()))
+
         reference = state.get("reference_path")
         context = RunContext(
             settings=settings,
@@ -376,6 +382,7 @@ class AgenticIQA:
             cache=self.cache,
             prompts=self._prompts,
             run_id=run_id,
+            calls=CallLog(resumed or [], keep),
             pictures=pictures,
             scaled_to={state["image_path"]: reference} if reference and state.get("align") == "resize" else {},
             _made=self._made,
@@ -383,7 +390,9 @@ class AgenticIQA:
             _making=self._making,
         )
         try:
-            result = assessment_from((yield from self._work_through(state, context, resume=resume)), context)
+            result = assessment_from(
+                (yield from self._work_through(state, context, resume=resumed is not None)), context
+            )
             result.keep_pictures(pictures)
             result.ask_with(
                 lambda before, query, on_event=None, **options: _last(

@@ -6,7 +6,6 @@ import logging
 import platform
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict
 from functools import cache, cached_property
 from importlib import metadata as package_metadata
 from pathlib import Path
@@ -88,15 +87,7 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
         "options": state.get("options"),
         "regions": state.get("regions"),
         **_picture_facts(state, context),
-        "call_log": [
-            {
-                **{name: value for name, value in asdict(record).items() if name != "usage"},
-                "seconds": round(record.seconds, 4),
-                "tokens": asdict(record.usage),
-                "notes": list(record.notes),
-            }
-            for record in calls.records
-        ],
+        "call_log": [record.as_dict() for record in calls.records],
     }
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 
-from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
+from agenticiqa.errors import BackendError, BackendTimeoutError, BackendUnavailableError, ConfigError, RateLimitError
 from agenticiqa.models.backends import BackendName, create_vlm_client, find_provider
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.stopping import pause
@@ -203,7 +203,8 @@ class LimitedClient(RichVLMClient):
                 # Being told to slow down is no failure: a batch has time.
                 patient = isinstance(error, RateLimitError)
                 most = max(self._retries, RATE_LIMIT_RETRIES) if patient else self._retries
-                if not error.retryable or attempt > most:
+                # After a call that took too long the agent itself asks again.
+                if not error.retryable or isinstance(error, BackendTimeoutError) or attempt > most:
                     raise
                 logger.warning("%s: attempt %d failed: %s", self.backend, attempt, error)
                 seconds = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1))

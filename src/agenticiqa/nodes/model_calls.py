@@ -7,7 +7,7 @@ import logging
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, TypeVar
@@ -53,12 +53,29 @@ class CallRecord:
     error: str | None = None
     notes: tuple[str, ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in a result's ``call_log``."""
+        told = {**vars(self), "seconds": round(self.seconds, 4), "tokens": vars(self.usage), "notes": list(self.notes)}
+        del told["usage"]
+        return told
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> CallRecord:
+        known = {name: told[name] for name in cls.__dataclass_fields__ if name in told}
+        return cls(**{**known, "usage": TokenUsage(**told["tokens"]), "notes": tuple(told["notes"])})
+
 
 @dataclass
 class CallLog:
     """All calls of a run; agents append to it from several threads."""
 
     records: list[CallRecord] = field(default_factory=list)
+    on_call: Callable[[CallRecord], None] = lambda _: None
+    """Told of every call as soon as it has ended."""
+
+    def add(self, record: CallRecord) -> None:
+        self.records.append(record)
+        self.on_call(record)
 
     @property
     def made(self) -> list[CallRecord]:
@@ -152,25 +169,33 @@ class ModelCaller:
             self._record(client, step.name, started, ModelReply("", model=backend.name), failed)
 
     def _prompt(self, client: VLMClient, step: Step[T], tries: int) -> Answered[T]:
-        failure: BadResponseError | None = None
-        request = step.request()
+        """Asks again after a reply that cannot be used, with stricter words, and after a call that took too long.
+
+        What else may pass (rate limits, lost connections) was tried again by the client itself.
+        """
+        failure: BackendError | None = None
+        asked = request = step.request()
         for attempt in range(1, tries + 1):
-            asked = request if attempt == 1 else replace(request, user=f"{request.user}\n\n{step.stricter}")
             reply: ModelReply | None = None
             try:
                 reply = self._reply(client, asked, step.name)
                 value = step.parse(reply)
             except (BackendError, ValidationError) as error:
-                failed = error if isinstance(error, BackendError) else _wrong_form(error)
+                failure = error if isinstance(error, BackendError) else _wrong_form(error)
+                again = (
+                    isinstance(failure, (BadResponseError, BackendTimeoutError)) and time.monotonic() < self.deadline
+                )
                 on = step.log_context and f" on {step.log_context}"
                 logger.warning(
                     "%s %s: attempt %d of %d%s failed: %s: %s",
-                    self.role, step.name, attempt, tries, on, type(error).__name__, failed.message,
+                    self.role, step.name, attempt, tries if again else attempt, on, type(error).__name__,
+                    failure.message,
                 )  # fmt: skip
-                if not isinstance(failed, BadResponseError):
-                    raise
-                failure = failed
-                failure.output = failure.output or (reply.text if reply else "")
+                if not again:
+                    raise failure from error
+                if isinstance(failure, BadResponseError):
+                    failure.output = failure.output or (reply.text if reply else "")
+                    asked = replace(request, user=f"{request.user}\n\n{step.stricter}")
                 continue
             if self.cache and client.cacheable:
                 self.cache.put(_cache_key(client, asked), _stored(reply))
@@ -226,7 +251,7 @@ class ModelCaller:
             error=error or None,
             notes=reply.notes,
         )
-        self.calls.records.append(record)
+        self.calls.add(record)
 
 
 def _cache_key(client: VLMClient, request: ModelRequest) -> str:

@@ -33,6 +33,8 @@ CREATE TABLE IF NOT EXISTS runs (
     result TEXT
 );
 CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
+CREATE TABLE IF NOT EXISTS calls (run_id TEXT NOT NULL, call TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS calls_by_run ON calls (run_id);
 """
 LOCK_WAIT_S = 30
 RUNNING = "running"
@@ -117,6 +119,20 @@ class RunStore:
                 ),
             )
 
+            connection.execute("DELETE FROM calls WHERE run_id=?", (run_id,))
+
+    def note_call(self, run_id: str, call: Mapping[str, Any]) -> None:
+        """Keep what a run that may not finish has spent; its result will list the same call."""
+        with self._connection() as connection:
+            connection.execute("INSERT INTO calls VALUES (?, ?)", (run_id, json.dumps(call)))
+
+    def calls_before(self, record: RunRecord) -> list[dict[str, Any]]:
+        """All calls that a run made until it ended or died."""
+        listed = (record.result or {}).get("metadata", {}).get("call_log") or []
+        with self._connection() as connection:
+            rows = connection.execute("SELECT call FROM calls WHERE run_id=? ORDER BY rowid", (record.id,)).fetchall()
+        return [*listed, *(json.loads(row["call"]) for row in rows)]
+
     def begin_again(self, run_id: str) -> None:
         """Note that a run that had ended is being continued."""
         with self._connection() as connection:
@@ -130,7 +146,9 @@ class RunStore:
     def forget(self, run_ids: Iterable[str]) -> None:
         """Remove runs from the record; ids that are not on it are passed over."""
         with self._connection() as connection:
-            connection.executemany("DELETE FROM runs WHERE id=?", [(run_id,) for run_id in run_ids])
+            for table, key in (("runs", "id"), ("calls", "run_id")):
+                statement = f"DELETE FROM {table} WHERE {key}=?"  # noqa: S608 - words of ours
+                connection.executemany(statement, [(run_id,) for run_id in run_ids])
 
     def latest(self, count: int = 20) -> list[RunRecord]:
         with self._connection() as connection:
