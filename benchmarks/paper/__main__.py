@@ -20,7 +20,7 @@ from benchmarks.paper.running import Conditions, forecast
 from benchmarks.paper.sets import Selection, find_sets, read_only
 from benchmarks.paper.tables import brief
 
-from agenticiqa.batch.preparing import BatchRequest
+from agenticiqa.batch.preparing import BatchRequest, missing_tools, prepare_job
 from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.cli import options
@@ -75,6 +75,7 @@ def reproduce(
     workers: options.WorkersOption = None,
     timeout: options.TimeoutOption = 600.0,
     profile: options.ProfileOption = None,
+    strict: options.StrictOption = False,
     max_replan: options.MaxReplanOption = None,
     resamples: options.ResamplesOption = 1000,
     memory: options.MemoryOption = None,
@@ -107,6 +108,10 @@ def reproduce(
         resamples=resamples,
         runs=not no_run,
     )
+    if "agents" in choices.kinds or table in ("ablations", "all"):
+        # The tools are the same whichever model chooses them.
+        for note in missing_tools(prepare_job(replace(order.conditions.request, backend="embedded")), strict=strict):
+            print_message(f"Warning: {note}")
     raise typer.Exit(_dry_run(order, json_output=json_output) if dry_run else _run(order, json_output=json_output))
 
 

@@ -58,8 +58,11 @@ class Method:
             return True
         return not judged.asks_questions and (judged.shows_references or not self.needs_reference)
 
-    def request(self, common: BatchRequest) -> BatchRequest:
-        """What a batch is asked for, with what is common to all methods."""
+    def request(self, common: BatchRequest, judged: JudgedSet) -> BatchRequest:
+        """What a batch is asked for on a set, with what is common to all methods."""
+        if judged.asks_questions:
+            # An answer is one of the options, as in the paper's tables, also under the documents' rule for IQA.
+            common = replace(common, overrides={**common.overrides, "pipeline.strict_mode_selection": False})
         if self.kind == "metric":
             return replace(common, tools=(self.name,))
         return replace(common, backend=self.name, mode=self.kind, without=(self.without,) if self.without else ())

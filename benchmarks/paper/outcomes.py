@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -56,6 +57,8 @@ class Outcome:
     choices: Accuracy | None = None
     parts: Mapping[str, Accuracy] = field(default_factory=dict)
     expense: Expense | None = None
+    conditions: Sequence[Mapping[str, Any]] = ()
+    """What the results say of how they were got, each way once: profile, tools, prompts."""
 
     @property
     def complete(self) -> bool:
@@ -83,6 +86,8 @@ class Outcome:
             "results": str(self.cell.results) if self.file else None,
             "results_sha256": self.sha256,
             "failed": self.file.count("error") if self.file else None,
+            "partial": self.file.count("partial") if self.file else None,
+            "conditions": list(self.conditions),
             "scores": asdict(self.scores) if self.scores else None,
             "choices": asdict(self.choices) if self.choices else None,
             "parts": {name: asdict(part) for name, part in self.parts.items()},
@@ -106,7 +111,14 @@ def outcome(cell: Cell, state: CellState, asked: int, *, whole: bool, resamples:
             part for column in PARTS.get(cell.judged.name, ()) for part in sorted(grouped(results, column).items())
         ]
         figures = {"choices": accuracy(results), "parts": {name: accuracy(own) for name, own in parts}}
-    return replace(bare, file=file, expense=expense(results), **figures)
+    return replace(bare, file=file, expense=expense(results), conditions=_conditions(results), **figures)
+
+
+def _conditions(results: Sequence[Result]) -> list[dict[str, Any]]:
+    keys = ("profile", "profile_changes", "tools", "own_prompts")
+    answered = [result.metadata for result in results if result.status != "error"]
+    found = [{key: about.get(key) for key in keys} for about in answered]
+    return list({json.dumps(each, sort_keys=True): each for each in found}.values())
 
 
 def _upright(result: Result) -> Result:

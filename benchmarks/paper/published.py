@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,9 +19,16 @@ from agenticiqa.tools.registry import default_registry
 SRCC, PLCC = "SRCC", "PLCC"
 SAME, SIMILAR = "=", "≈"
 LEGEND = (
-    f"{SAME}: the same method on the whole set. {SIMILAR}: the same method, but on a part of the set, on other "
-    "weights, or without the paper's tools and calibrations (--profile paper). No mark: nothing published is like it."
+    f"{SAME}: the same method on the whole set, with every tool of --profile paper, prompts of your own (the authors' "
+    f"are not shipped) and no partial result. {SIMILAR}: the same method; what differs stands behind it. "
+    "No mark: nothing published is like it."
 )
+OUR_PROMPTS = {
+    "agents": ("planner", "detection", "analysis", "selection"),
+    "direct": ("direct_rating", "direct_answer"),
+    "metric": (),
+}
+"""Shipped prompts that are this project's. Those of the summarizer are the authors'."""
 _BACKENDS = {"gpt-4o": "openai.gpt-4o", "qwen2.5-vl": "qwen2.5-vl-local"}
 """What the paper's models are called here."""
 
@@ -91,14 +98,48 @@ def published_rows(sets: Iterable[JudgedSet]) -> list[PublishedRow]:
     return list(rows.values())
 
 
-def mark(method: Method, outcomes: Sequence[Outcome], published: Sequence[PublishedRow], *, paper_profile: bool) -> str:
-    """``= NAME`` or ``≈ NAME`` of the published row that a row of ours can be read beside; empty where none is."""
+def mark(method: Method, outcomes: Sequence[Outcome], published: Sequence[PublishedRow]) -> str:
+    """``= NAME``, or ``≈ NAME`` and what differs, of the published row like one of ours; empty where none is."""
     row = next((row for row in published if row.is_like(method)), None)
     if row is None:
         return ""
-    whole = all(each.whole and each.complete for each in outcomes)
-    same = whole and not row.tuned and (paper_profile or method.kind != "agents")
-    return f"{SAME if same else SIMILAR} {row.name}"
+    found = list(dict.fromkeys(text for each in outcomes for text in differences(method, each)))
+    reasons = [*(["other weights: the paper's are tuned"] if row.tuned else []), *found]
+    return f"{SIMILAR} {row.name}: {'; '.join(reasons)}" if reasons else f"{SAME} {row.name}"
+
+
+def differences(method: Method, outcome: Outcome) -> Iterator[str]:
+    """Everything that keeps a cell from having been got as the paper got its figure."""
+    judged = outcome.cell.judged
+    official = judged.dataset.counts[judged.subset]
+    if not outcome.whole:
+        yield f"{outcome.asked:,} of {official:,} samples of {judged.title}"
+    if outcome.file is None or not outcome.complete:
+        yield "not all samples have a result"
+        return
+    for status in ("partial", "error"):
+        if count := outcome.file.count(status):
+            yield f"{count:,} of {outcome.asked:,} results are {'failures' if status == 'error' else status}"
+    for about in outcome.conditions:
+        own = OUR_PROMPTS[method.kind]
+        if method.kind == "direct":
+            own = own[judged.asks_questions :][:1]
+        if ours := [name for name in own if name not in (about["own_prompts"] or ())]:
+            yield f"our prompts ({', '.join(ours)})"
+        if method.kind != "agents":
+            continue
+        if about["profile"] != "paper":
+            yield "not the paper's tools, calibrations and modes (--profile paper)"
+            continue
+        # Sets of questions are asked for one of their options: the command sets that itself.
+        by_us = {"pipeline.strict_mode_selection"} if judged.asks_questions else set()
+        if changed := [name for name in about["profile_changes"] or () if name not in by_us]:
+            yield f"other settings ({', '.join(changed)})"
+        missing = (about["tools"] or {}).get("missing")
+        if missing is None:
+            yield "which tools ran is not on record"
+        elif missing:
+            yield f"{len(missing)} of {len(about['tools']['allow'])} tools were missing ({', '.join(missing)})"
 
 
 def how_to_fill(row: PublishedRow, methods: Iterable[Method]) -> str:

@@ -131,8 +131,7 @@ def refuse_unrelated_files(files: list[Path], table: str) -> None:
 
 
 def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) -> StudyResult:
-    paper_profile = order.conditions.request.profile == "paper"
-    table = StudyTable(study, outcomes, order.resamples, paper_profile).table()
+    table = StudyTable(study, outcomes, order.resamples).table()
     facts = _facts(order, outcomes)
     result = StudyResult(study, table, outcomes, order.files_of(study))
     lines = [f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()]

@@ -68,7 +68,7 @@ class Forecast:
 
 def job_of(cell: Cell, conditions: Conditions) -> tuple[BatchJob | None, str | None]:
     """A cell's job, and why it cannot run here: without its key, say. No job where a tool or backend is not here."""
-    request = cell.method.request(conditions.request)
+    request = cell.method.request(conditions.request, cell.judged)
     try:
         job = prepare_job(request)
         if uses_remote_backend(job.backends):

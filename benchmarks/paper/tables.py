@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from benchmarks.paper.methods import Study, TableName
 from benchmarks.paper.outcomes import Outcome, difference_text
@@ -39,6 +40,7 @@ _FIGURES: dict[TableName, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """Of sets with opinions, and of sets with questions; the other tables have a column for each part of their set."""
 TRAINED_ON = ("biq2021",)
+COUNTED: dict[Literal["error", "partial"], str] = {"error": "failed", "partial": "partial"}
 _INTERVAL = re.compile(r" \[[^]]*\]")
 
 
@@ -49,7 +51,6 @@ class StudyTable:
     study: Study
     outcomes: Sequence[Outcome]
     resamples: int
-    paper_profile: bool
 
     def table(self) -> Table:
         study = self.study
@@ -58,7 +59,8 @@ class StudyTable:
         expenses = ["Samples", *(["Calls each"] if ablates else []), "US$ per 1,000", "Seconds each"]
         rows = []
         for row in self.published:
-            cells = [row.cells.get((judged.name, name), UNDEFINED) for judged, name in self.columns]
+            printed = [(judged.name, OVERALL if name == ACCURACY else name) for judged, name in self.columns]
+            cells = [row.cells.get(place, UNDEFINED) for place in printed]
             nothing = [UNDEFINED] * len(expenses)
             rows.append([f"{row.name} (published)", *cells, *nothing, how_to_fill(row, study.methods)])
         # Ablations stand beside the whole pipeline on the same model.
@@ -67,7 +69,7 @@ class StudyTable:
             own = [each for each in self.outcomes if each.cell.method == method]
             if own:
                 cells = [self._cell(own, judged, name) for judged, name in self.columns]
-                marking = mark(method, own, self.published, paper_profile=self.paper_profile)
+                marking = mark(method, own, self.published)
                 last = "; ".join(text for text in (marking, remark(own)) if text)
                 rows.append([method.label, *cells, *_expenses(own, calls=ablates), last])
         last_column = "Remarks" if ablates else "Beside the paper"
@@ -75,7 +77,9 @@ class StudyTable:
 
     @cached_property
     def published(self) -> list[PublishedRow]:
-        return [] if self.study.table == "ablations" else published_rows(self.study.sets)
+        rows = published_rows(self.study.sets)
+        # Beside ablations stand the whole pipeline and the bare models.
+        return [row for row in rows if row.kind in ("agents", "direct")] if self.study.table == "ablations" else rows
 
     @cached_property
     def columns(self) -> list[tuple[JudgedSet, str]]:
@@ -117,7 +121,7 @@ class StudyTable:
             yield f"{judged.title}, {judged.subset}. 95 % Wilson intervals; a question without an answer is not right."
         if study.table == "ablations":
             yield ABOUT_CHANGES
-            return
+            yield "No published figures of single ablations are at hand: whole pipeline and bare models stand above."
         yield LEGEND
         if self.published:
             fitted = " Whether its PLCC is fitted is not stated there." if study.table == "ratings" else ""
@@ -149,11 +153,12 @@ def _expenses(outcomes: Sequence[Outcome], *, calls: bool) -> list[str]:
 
 
 def remark(outcomes: Sequence[Outcome]) -> str:
-    """Why a row is empty or not finished, and how many samples failed; nothing where all is well."""
+    """Why a row is empty or not finished, how many samples failed, how many are partial; nothing where all is well."""
     reasons = [each.state.reason for each in outcomes if not each.complete and each.state.reason]
     states = ["not run" for each in outcomes if each.file is None and not each.state.reason]
-    failed = sum(each.file.count("error") for each in outcomes if each.file)
-    return "; ".join(dict.fromkeys([*reasons, *states, *([f"{failed} failed"] if failed else [])]))
+    files = [each.file for each in outcomes if each.file]
+    counts = [(sum(file.count(status) for file in files), word) for status, word in COUNTED.items()]
+    return "; ".join(dict.fromkeys([*reasons, *states, *(f"{count:,} {word}" for count, word in counts if count)]))
 
 
 def _about_training(outcomes: Sequence[Outcome]) -> list[str]:

@@ -55,6 +55,12 @@ def test_bad_and_poor_contradict_tools_at_4_5_and_fair_does_not(pair: Any, lette
     assert (summary(pair, says(letter)).conflict is not None) is expected
 
 
+def test_a_conflict_is_no_reason_to_plan_again_where_that_is_switched_off(pair: Any) -> None:
+    assert summary(pair, says("E")).need_replan
+    off = summary(pair, says("E"), settings=make_settings(pipeline__replan_on_conflict=False))
+    assert (off.need_replan, off.conflict is not None) == (False, True)
+
+
 def test_excellent_contradicts_tools_at_1_5(pair: Any) -> None:
     conflict = summary(pair, says("A"), 1.5).conflict
     assert conflict

@@ -113,18 +113,34 @@ def test_published_rows_say_which_of_ours_is_like_them(data, tmp_path):
     done = run(ReproductionRequest(studies("ratings", found, choices), tmp_path / "out", "cmd", resamples=0))[0]
     by_method = {row[0]: row for row in done.table.rows}
     assert by_method["LPIPS (published)"][-1] == "ours: LPIPS"
-    assert by_method["LPIPS"][-1] == "≈ LPIPS"  # five pictures of three thousand
+    assert by_method["LPIPS"][-1] == "≈ LPIPS: 5 of 3,000 samples of TID2013"
     assert by_method["AgenticIQA (GPT-4o) (published)"][-1] == "ours: --models openai.gpt-4o --methods agents"
     assert "tools show TOPIQ-FR" in by_method["TOPIQ-FR (published)"][-1]
-    whole = [replace(done.outcomes[0], whole=True)]
+    whole = replace(done.outcomes[0], whole=True)
     rows = published_rows(found)
-    assert mark(done.study.methods[0], whole, rows, paper_profile=False) == "= LPIPS"
+    assert mark(done.study.methods[0], [whole], rows) == "= LPIPS"
     [gpt] = agents(["openai.gpt-4o-2024-08-06"])
-    assert mark(gpt, whole, rows, paper_profile=False) == "≈ AgenticIQA (GPT-4o)"
-    assert mark(gpt, whole, rows, paper_profile=True) == "= AgenticIQA (GPT-4o)"
+    prompts = ["planner", "detection", "analysis", "selection"]
+    same = {"profile": "paper", "profile_changes": [], "tools": {"allow": ["A", "B"], "missing": []}}
+    same["own_prompts"] = prompts
+    assert mark(gpt, [replace(whole, conditions=[same])], rows) == "= AgenticIQA (GPT-4o)"
+    for change, reason in (
+        ({"profile": None}, "not the paper's tools, calibrations and modes (--profile paper)"),
+        ({"profile_changes": ["pipeline.fusion.eta"]}, "other settings (pipeline.fusion.eta)"),
+        ({"own_prompts": prompts[1:]}, "our prompts (planner)"),
+        ({"tools": {"allow": ["A", "B"], "missing": ["B"]}}, "1 of 2 tools were missing (B)"),
+        ({"tools": {"allow": ["A", "B"]}}, "which tools ran is not on record"),
+    ):
+        # One result that was got otherwise is enough.
+        marked = mark(gpt, [replace(whole, conditions=[same, {**same, **change}])], rows)
+        assert marked == f"≈ AgenticIQA (GPT-4o): {reason}"
+    failed = replace(whole.file, results=[replace(each, status="partial") for each in whole.file.results])
+    partial = replace(whole, conditions=[same], file=failed)
+    assert mark(gpt, [partial], rows) == "≈ AgenticIQA (GPT-4o): 5 of 5 results are partial"
     [qwen] = agents(["qwen2.5-vl-local"])
-    assert mark(qwen, whole, rows, paper_profile=True) == "≈ AgenticIQA (Qwen2.5-VL, tuned)"
-    assert mark(agents(["openai.gpt-4o-mini"])[0], whole, rows, paper_profile=True) == ""
+    tuned = "≈ AgenticIQA (Qwen2.5-VL, tuned): other weights: the paper's are tuned"
+    assert mark(qwen, [replace(whole, conditions=[same])], rows) == tuned
+    assert mark(agents(["openai.gpt-4o-mini"])[0], [whole], rows) == ""
 
 
 def test_second_run_measures_nothing_again(data, measured):

@@ -12,7 +12,7 @@ from training.recalibrate import save_calibrations
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import ConfigError, ToolUnavailableError
 from agenticiqa.nodes.rating import fusion_of
-from agenticiqa.runtime.config import ROLES, Settings, ToolSettings
+from agenticiqa.runtime.config import ROLES, Settings, ToolSettings, changed_from_profile
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations
 from agenticiqa.tools.catalogue import load_catalogue, make_metric
@@ -93,6 +93,9 @@ def test_the_profile_sets_pool_curves_thresholds_and_retries(paper: Settings) ->
     assert {*tools.allow} == {name for name, entry in load_catalogue().items() if entry.in_paper}
     assert len(tools.allow) == 28
     assert tools.calibrations == "printed"
+    assert paper.pipeline.strict_mode_selection
+    assert not paper.pipeline.replan_on_conflict
+    assert changed_from_profile(paper) == []
     assert paper.pipeline.fusion.level_thresholds == (1.5, 2.5, 3.5, 4.5)
     assert [paper.role(role).retry_attempts for role in ROLES] == [3, 3, 3]
 
@@ -101,6 +104,7 @@ def test_what_is_said_for_one_run_counts_more_than_the_profile() -> None:
     settings = make_settings(pipeline__profile="paper", pipeline__tools__allow=["SSIM"], planner__retry_attempts=1)
     assert settings.pipeline.tools.allow == ("SSIM",)
     assert settings.planner.retry_attempts == 1
+    assert changed_from_profile(settings) == ["planner.retry_attempts", "pipeline.tools.allow"]
     with pytest.raises(ConfigError, match=r"pipeline\.profile"):
         make_settings(pipeline__profile="papers")
 

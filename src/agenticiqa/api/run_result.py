@@ -16,6 +16,7 @@ from agenticiqa.errors import AgenticIQAError, HomeFullError, RunNotFoundError
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.runtime.config import changed_from_profile
 from agenticiqa.runtime.runs import RunStore, record_failure
 from agenticiqa.state import ExecutorOutput, SummarizerOutput
 from agenticiqa.vlm_client import TokenUsage
@@ -66,6 +67,8 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
     costs: list[Any] = [record.cost_usd for record in calls.made]
     # The pool of tools and their curves, where they are not the usual ones.
     tools = context.settings.pipeline.tools.model_dump(mode="json", include={"allow", "deny", "calibrations"})
+    if tools["allow"]:
+        tools["missing"] = context.tools.missing(context.settings.pipeline.tools)
     # The counter also counts a replan that the limit refused.
     refused = result is not None and result.need_replan and not state.get("error")
     return {
@@ -73,7 +76,9 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
         "mode": state.get("mode", "agents"),
         "without": list(state.get("without", [])),
         "profile": context.settings.pipeline.profile,
+        "profile_changes": changed_from_profile(context.settings),
         "prompts_sha256": context.prompts.sha256,
+        "own_prompts": sorted(context.prompts.replaced),
         "tools": tools if any(tools.values()) else None,
         "backend": _backends(state, context),
         "calls": len(calls.made),

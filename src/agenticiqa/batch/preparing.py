@@ -13,7 +13,7 @@ from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.work import BatchJob, backends_of
-from agenticiqa.errors import ConfigError
+from agenticiqa.errors import ConfigError, ToolUnavailableError
 from agenticiqa.models.backends import BackendChoice, BackendName, find_provider, provider_names
 from agenticiqa.models.known_models import estimate_cost
 from agenticiqa.nodes.ablation import calls_per_pass, may_replan
@@ -29,6 +29,7 @@ REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/many-pictures/batch.md.
 TYPICAL_CALL = TokenUsage(prompt=2000, completion=250)
 # Waiting for a provider's limits must not use up an agent's time.
+FETCH_HINT = "`agenticiqa tools fetch --profile paper` gets what can be had."
 NO_NODE_LIMIT_S = 7 * 24 * 3600.0
 
 
@@ -46,6 +47,8 @@ class BatchRequest:
     without: tuple[str, ...] | None = None
     """Mode, and the parts to leave out; None: as configured."""
     profile: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Settings by dotted name, beside those above."""
     tools: tuple[str, ...] = ()
     align: Align = "none"
     timeout_s: float = 600.0
@@ -67,6 +70,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         "pipeline.memory": request.memory,
         # A batch has its results file: a record and checkpoints of every sample would be a second one.
         "pipeline.runs.enabled": False,
+        **request.overrides,
     }
     settings = load_settings(request.config, overrides)
     if request.tools:
@@ -104,6 +108,8 @@ def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str
         found += [f"mode {pipeline.mode}"] if pipeline.mode != "agents" else []
         found += [f"without {part}" for part in pipeline.without]
         found += [f"prompts {read_prompts(pipeline.prompts, SHIPPED).sha256}"] if pipeline.prompts else []
+        found += ["strict mode selection"] if pipeline.strict_mode_selection else []
+        found += ["no replan on conflict"] if not pipeline.replan_on_conflict else []
         found += [f"allow {name}" for name in sorted(pipeline.tools.allow)]
         found += [f"deny {name}" for name in sorted(pipeline.tools.deny)]
     curves = pipeline.tools.calibrations
@@ -123,6 +129,26 @@ def replaced_backends(job: BatchJob) -> list[str]:
         if choice.reason and not choice.is_default:
             reasons.setdefault(f"on the {choice.backend} backend: {choice.reason}", []).append(role)
     return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
+
+
+def missing_tools(job: BatchJob, *, strict: bool = False) -> list[str]:
+    """What a user should know before a long run: tools of the chosen pool that do not run here, and why.
+
+    Raises ToolUnavailableError instead where that is asked for with ``strict``.
+    """
+    settings = job.settings.pipeline.tools
+    registry = default_registry(settings)
+    missing = [] if job.tools or job.settings.pipeline.mode == "direct" else registry.missing(settings)
+    if not missing:
+        return []
+    count = f"{len(missing)} of the {len(settings.allow)} tools that are asked for do not run here"
+    if strict:
+        raise ToolUnavailableError(f"{count}: {', '.join(missing)}.", hint=FETCH_HINT)
+    by_reason: dict[str, list[str]] = {}
+    for name in missing:
+        reason = registry.unavailable.get(name, "unknown").replace(f"fetch {name}`", "fetch NAME`")
+        by_reason.setdefault(reason, []).append(name)
+    return [f"{count}. {FETCH_HINT}", *(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())]
 
 
 def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, remote: bool) -> Settings:

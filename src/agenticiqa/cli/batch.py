@@ -116,6 +116,7 @@ def batch(
     mode: options.ModeOption = None,
     without: options.WithoutOption = None,
     profile: options.ProfileOption = None,
+    strict: options.StrictOption = False,
     workers: options.WorkersOption = None,
     rpm: options.RpmOption = None,
     tpm: options.TpmOption = None,
@@ -137,7 +138,14 @@ def batch(
     from agenticiqa.batch.manifest import open_manifest
     from agenticiqa.batch.manifest_checks import SampleRange
     from agenticiqa.batch.outputs import BatchOutput
-    from agenticiqa.batch.preparing import BatchRequest, engine_factory, expected_cost, prepare_job, replaced_backends
+    from agenticiqa.batch.preparing import (
+        BatchRequest,
+        engine_factory,
+        expected_cost,
+        missing_tools,
+        prepare_job,
+        replaced_backends,
+    )
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
     from agenticiqa.batch.runner import Batch, StopSwitch
     from agenticiqa.runtime.files import ScratchFolder
@@ -164,7 +172,7 @@ def batch(
         use_cache=False if no_cache else None,
     )
     job = prepare_job(request)
-    for note in replaced_backends(job):
+    for note in (*replaced_backends(job), *missing_tools(job, strict=strict)):
         terminal.print_message(f"Warning: {note}")
     selection = SampleRange.parse(sample_range)
     with ExitStack() as stack:

@@ -74,7 +74,10 @@ WithoutOption = Annotated[
     typer.Option("--without", help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan."),
 ]
 ProfileOption = Annotated[
-    str | None, typer.Option("--profile", help="'paper': its tools, printed calibrations and thresholds.")
+    str | None, typer.Option("--profile", help="'paper': its tools, printed calibrations, thresholds and modes.")
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Refuse to start where a tool of the profile, or of tools.allow, is missing.")
 ]
 MemoryOption = Annotated[
     str | None,

@@ -245,6 +245,8 @@ class _Execution:
     def _further_tools(self) -> list[str]:
         """Where tools and model contradicted each other: those that measured, and some that did not yet."""
         last, before = self.state.get("summarizer_result"), self.state.get("executor_evidence")
+        if not self.context.settings.pipeline.replan_on_conflict:
+            return []
         if self.plan.named_tools or not (last and last.need_replan and last.conflict and before):
             return []
         measured = list(dict.fromkeys(log.tool for log in before.tool_logs if log.calibrated_score is not None))

@@ -260,7 +260,8 @@ class _Summary:
         # What a conflict's readings are may differ from pass to pass, so only its kind is compared. Tools that the user
         # named are the ones to measure with: there are no others to ask.
         had_conflict = any(gap.kind == "conflict" for gap in self.earlier_gaps)
-        if self.conflict and not self.plan.named_tools and not had_conflict:
+        allowed = self.context.settings.pipeline.replan_on_conflict and not self.plan.named_tools
+        if self.conflict and allowed and not had_conflict:
             gaps.append(Gap("conflict", f"{CONFLICT}: {self.conflict}"))
         return [gap for gap in gaps if gap.kind != "contradiction" or gap not in self.earlier_gaps]
 

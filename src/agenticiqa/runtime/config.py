@@ -194,6 +194,7 @@ class PipelineSettings(_Strict):
     without: tuple[Part, ...] = Field((), description="Parts that are left out, for ablations")
     max_replan_iterations: int = Field(2, ge=0)
     strict_mode_selection: bool = False
+    replan_on_conflict: bool = Field(True, description="Contradicting tools and model are measured once more")
     prompts: Path | None = Field(None, description="Folder with the agents' prompts; null: the shipped ones")
     max_query_chars: int = Field(20_000, ge=1)
     allowed_roots: tuple[Path, ...] = ()
@@ -368,6 +369,26 @@ def _checked(layers: list[Layer]) -> Settings:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
+
+
+def changed_from_profile(settings: Settings) -> list[str]:
+    """The profile's settings that a file, a variable or an option set otherwise, by dotted name.
+
+    >>> changed_from_profile(load_settings(overrides={"pipeline.profile": "paper", "pipeline.fusion.eta": 2}))
+    ['pipeline.fusion.eta']
+    """
+    if settings.pipeline.profile is None:
+        return []
+
+    def compare(wanted: Any, found: Any, name: str) -> Iterator[str]:
+        if isinstance(wanted, dict):
+            for key, value in wanted.items():
+                yield from compare(value, found[key], f"{name}.{key}".removeprefix("."))
+        elif wanted != found:
+            yield name
+
+    profile = yaml.safe_load(_packaged(f"profile_{settings.pipeline.profile}.yaml"))
+    return list(compare(profile, settings.model_dump(mode="json"), ""))
 
 
 def _merged(layers: list[Layer]) -> dict[str, Any]:

@@ -170,6 +170,10 @@ class ToolRegistry:
     def all(self) -> list[Tool]:
         return list(self._tools.values())
 
+    def missing(self, settings: ToolSettings) -> list[str]:
+        """Tools that the settings ask for by name and that do not run here."""
+        return [name for name in settings.allow if self.get(name) is None]
+
     def get(self, name: str) -> Tool | None:
         """The tool of this name, or None where it is unknown or cannot run here."""
         return self._tools.get(tool_key(name))
