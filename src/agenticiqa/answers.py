@@ -199,6 +199,50 @@ def parse_level(answer: str) -> int | None:
     return LETTER_LEVELS[letter] if letter else None
 
 
+PLAIN_WORDS = 4
+"""A line of prose with more words may mention a level without meaning it."""
+
+
+def parse_plain_reply(text: str, options: Mapping[str, str]) -> str | None:
+    """The letter that a reply without JSON means: in a line of a few words, or as the mark that begins a line.
+
+    Lines that mean different options mean none.
+
+    >>> levels = {"A": "Excellent", "B": "Good"}
+    >>> parse_plain_reply("**Good**\\n\\nEdges are sharp, and noise is low.", levels)
+    'B'
+    >>> parse_plain_reply("B. There is a little blur in the corners.", levels)
+    'B'
+    >>> parse_plain_reply("It would be an excellent picture without the blur.", levels)
+    """
+    found = set()
+    for line in text.splitlines():
+        said = line.strip(" \t\r*#>_`\"'")
+        mark = _LEADING_LETTER.match(head := _LEAD_IN.sub("", said))
+        is_marked = mark is not None and head[mark.end() : mark.end() + 1] in (".", ")", ":")
+        if is_marked or len(said.split()) <= PLAIN_WORDS:
+            found.add(parse_choice(said, options))
+    letters = found - {None}
+    return letters.pop() if len(letters) == 1 else None
+
+
+def parse_plain_number(text: str, query: str) -> float | None:
+    """The score of 1 to 5 that a reply of one number means, on the scale that the question asks for.
+
+    >>> parse_plain_number("Score: 3.7/5", "Rate it."), parse_plain_number("7", "Rate it from 1 to 10")
+    (3.7, 3.6666666666666665)
+    >>> parse_plain_number("72", "Rate it."), parse_plain_number("8/10", "Rate it.")
+    (None, None)
+    """
+    scale = asked_scale(query) or Scale(*_OWN_SCALE)
+    number = re.fullmatch(r"[^\d-]{0,30}?(\d+(?:\.\d+)?)\s*(%|(?:/|of|out of)\s*(\d+))?[\s.!*]*", text.strip())
+    if number is None or not scale.low <= float(number[1]) <= scale.high:
+        return None
+    if number[3] and float(number[3]) != scale.high:
+        return None
+    return 1 + 4 * (float(number[1]) - scale.low) / (scale.high - scale.low)
+
+
 # --- The scale that a question asks for ---
 
 

@@ -147,7 +147,7 @@ def test_broken_csv_is_reported_where_it_breaks(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("path,mos\na.png,1\n", "no column image_path"),
+        ("bild,mos\na.png,1\n", "no column image_path"),
         ("image_path,x,x\n", "more than one column"),
         ("image_path;mos\na.png;1\n", "Divide columns by commas"),
     ],
@@ -329,3 +329,40 @@ def test_a_pipe_is_read_like_standard_input(tmp_path):
     (sample,) = samples(pipe)
     writer.join()
     assert sample.image_path == "/data/a.png"
+
+
+def test_usual_names_of_columns_are_understood(tmp_path):
+    """Whatever people call picture and reference, none is silently left aside."""
+    for header in ("image,reference", "Image,Ref", "file name,original", "dist_img,ref_img", "image_path,reference"):
+        (tmp_path / "m.csv").write_text(f"{header},question,MOS,split\na.png,b.png,Is it sharp?,3,test\n")
+        (sample,) = samples(tmp_path / "m.csv")
+        assert (sample.image_path, sample.reference_path) == (str(tmp_path / "a.png"), str(tmp_path / "b.png")), header
+        assert (sample.query, sample.mos, sample.carried) == ("Is it sharp?", 3.0, {"split": "test"})
+    (sample,) = samples(write_jsonl(tmp_path / "m.jsonl", [{"image": "a.png", "choices": ["x", "y"]}]))
+    assert (Path(sample.image_path).name, sample.options) == ("a.png", ["x", "y"])
+
+
+def test_a_column_with_the_documented_name_counts_more_than_a_likely_one(tmp_path):
+    row = {"image_path": "a.png", "image": "thumbnail.png", "path": "x"}
+    (sample,) = samples(write_jsonl(tmp_path / "m.jsonl", [row]))
+    assert (Path(sample.image_path).name, sample.carried) == ("a.png", {"image": "thumbnail.png", "path": "x"})
+    (empty,) = samples(write_jsonl(tmp_path / "m.jsonl", [{"image_path": "", "image": "a.png"}]))
+    assert Path(empty.image_path).name == "a.png"
+
+
+def test_two_columns_that_may_be_the_picture_are_named(tmp_path):
+    (row,) = rows(write_jsonl(tmp_path / "m.jsonl", [{"image": "a.png", "file": "b.png"}]))
+    assert "'image' and 'file' may both be the image_path" in row.problem
+    (tmp_path / "m.csv").write_text("image,file\na.png,b.png\n")
+    with pytest.raises(ManifestError, match="'image' and 'file'"):
+        rows(tmp_path / "m.csv")
+
+
+def test_the_columns_are_told_where_none_is_the_picture(tmp_path):
+    (tmp_path / "m.csv").write_text("bild,vorlage\na.png,b.png\n")
+    with pytest.raises(ManifestError, match="bild, vorlage") as caught:
+        rows(tmp_path / "m.csv")
+    for column in ("image_path", "reference_path", "sample_id", "query", "options", "regions", "mos", "answer"):
+        assert column in caught.value.hint
+    (row,) = rows(write_jsonl(tmp_path / "m.jsonl", [{"bild": "a.png"}]))
+    assert "The row has bild." in row.problem

@@ -309,3 +309,25 @@ def test_second_ctrl_c_may_come_while_the_first_is_being_answered(environment, t
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Stopping." in err
+
+
+def test_resume_names_the_rows_of_another_backend_and_reruns_them_on_request(run, manifest, folder, model):
+    model.replies["Rate the perceptual"] = {"final_answer": "B", "quality_reasoning": "sharp"}
+    options = ("batch", str(manifest), "-o", "r.jsonl", "--mode", "direct", "--workers", "1")
+    done = run(*options, "--backend", "compatible.one", "--sample-range", ":3")
+    assert done.code == 0, done.err
+    before = (folder / "r.jsonl").read_bytes()
+    refused = run(*options, "--backend", "compatible.two", "--resume")
+    assert refused.code == 1
+    told = " ".join(refused.err.split())
+    assert "3 results in 'r.jsonl' are of other conditions: s0, s1, s2." in told
+    assert "They were made with compatible.one, and this is compatible.two." in told
+    assert "--resume --rerun-changed" in told
+    assert (folder / "r.jsonl").read_bytes() == before
+    assert run(*options, "--backend", "compatible.two", "--rerun-changed").code == 2
+    # What lies outside the chosen part would be lost.
+    part = run(*options, "--backend", "compatible.two", "--resume", "--rerun-changed", "--sample-range", "1:")
+    assert (part.code, "1 results in 'r.jsonl'" in part.err) == (1, True)
+    again = run(*options, "--backend", "compatible.two", "--resume", "--rerun-changed", "--json")
+    assert (again.code, again.json["ok"], again.json["done_earlier"]) == (0, 4, 0)
+    assert [each["metadata"]["backend"]["summarizer"] for each in records(folder / "r.jsonl")] == ["compatible.two"] * 4

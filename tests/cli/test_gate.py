@@ -71,3 +71,30 @@ def test_raw_values_that_fall_with_quality_are_no_gate(run, folder):
     refused = run("gate", measured("GMSD", 0.3, False), "--score", "raw:gmsd", "--min-score", "0.1")
     assert (refused.code, "--score tool:gmsd" in refused.err) == (1, True)
     assert run("gate", measured("PSNR", 38.0, True), "--score", "raw:PSNR", "--min-score", "35").code == 0
+
+
+def test_a_bound_outside_the_scale_is_refused(run, folder):
+    now = results(folder, "now.jsonl", a=4.0)
+    for bound in ("70", "0", "-1", "5.01"):
+        done = run("gate", now, "--min-score", bound)
+        assert (done.code, "outside the scale" in done.err) == (1, True), bound
+    # A raw value has the scale of its tool.
+    assert "outside the scale" not in run("gate", now, "--min-score", "70", "--score", "raw:PSNR").err
+
+
+def test_a_gate_reads_the_table_that_a_batch_writes(run, folder, pictures):
+    (folder / "pairs.csv").write_text("image,reference,id\n{},{},007\n".format(*pictures))
+    for name in ("r.csv", "r.jsonl"):
+        assert run("batch", "pairs.csv", "-o", name, "--measure", "SSIM,PSNR", "--workers", "1").code == 0
+    told = {}
+    for name in ("r.csv", "r.jsonl"):
+        for option in (("--score", "tool:SSIM", "--min-score", "2"), ("--score", "raw:PSNR", "--min-score", "60")):
+            done = run("gate", name, *option, "--json")
+            told[name, option] = (done.code, done.json)
+        assert run("gate", name, "--score", "tool:SSIM", "--max-regression", "r.csv").code == 0
+    assert [told["r.csv", option] for name, option in told if name == "r.csv"] == [
+        told["r.jsonl", option] for name, option in told if name == "r.jsonl"
+    ]
+    assert {code for code, _ in told.values()} == {0, 3}
+    (folder / "broken.csv").write_text('sample_id,status,summarizer_result\na,ok,"{""final"\n')
+    assert "broken.csv, line 2" in run("gate", "broken.csv", "--min-score", "3").err

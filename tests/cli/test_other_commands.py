@@ -62,11 +62,17 @@ def test_backends_list_says_what_is_missing(run):
 
 def test_backends_check_makes_a_real_call(run, model):
     model.replies["grey or B. red"] = "no JSON at all"
-    assert run("backends", "check", "compatible.tiny", "--json").code == 1
+    prose = run("backends", "check", "compatible.tiny", "--json")
+    assert (prose.code, "It was: 'no JSON at all'." in prose.json[0]["message"]) == (1, True)
     model.replies["grey or B. red"] = {"final_answer": "A", "quality_reasoning": "grey"}
     done = run("backends", "check", "compatible.tiny", "--json")
     assert done.code == 0
     assert done.json[0]["ok"] is True
+    # A provider alone means its configured model, whatever the roles would fall back to.
+    (named,) = run("backends", "check", "compatible", "--json").json
+    assert (named["backend"], named["ok"]) == ("compatible.tiny", True)
+    (other,) = run("backends", "check", "anthropic", "--json", AGENTICIQA_BACKEND="").json
+    assert (other["backend"], other["ok"]) == ("anthropic.claude-3.5-sonnet", False)
 
 
 def test_config_show_masks_keys(run):

@@ -119,3 +119,57 @@ def test_run_pipeline_and_batches_take_the_mode(isolated, pair, tmp_path) -> Non
     assert run_batch(manifest, tmp_path / "results.jsonl", job=job).ok == 1
     (line,) = records(tmp_path / "results.jsonl")
     assert (line["metadata"]["mode"], line["metadata"]["calls"]) == ("direct", 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "reply", "answer"),
+    [
+        (RATE, "B", "B"),
+        (RATE, "Good.", "B"),
+        (RATE, "**Quality: Poor**\n\nEdges are soft, and the sky is noisy all over.", "D"),
+        (RATE, "B. There is a little blur, nothing more.", "B"),
+        (RATE, "3.7", "B"),
+        (RATE, "4/5", "B"),
+        ("Rate the quality from 1 to 10.", "4", "D"),
+        (CHOICE, "Noise", "B"),
+        (CHOICE, "The answer is C", "C"),
+        ("Is it blurry?", "Yes, a little around the edges of the petals.", "Yes"),
+    ],
+)
+def test_a_plain_reply_is_read(assessor, pair, query, reply, answer) -> None:
+    """Servers that cannot be held to JSON: a letter, a level or option in words, or a number."""
+    client = ScriptedClient(direct=reply)
+    result = assessor(client).assess(pair.test, query, mode="direct")
+    assert (result.status, result.answer, client.calls) == ("ok", answer, 1)
+    assert result.summarizer_result.quality_reasoning == reply
+    assert (result.score is None) == (query not in (RATE, "Rate the quality from 1 to 10."))
+
+
+@pytest.mark.parametrize(
+    ("query", "reply"),
+    [
+        (RATE, "It would be an excellent picture without all the blur in it."),
+        (RATE, "not good"),
+        (RATE, "Good\nFair"),
+        (RATE, "A. Excellent\nB. Good\nC. Fair"),
+        (RATE, "72"),
+        (RATE, "8/10"),
+        (RATE, "-3"),
+        (RATE, "I see 4 dandelions and 2 leaves."),
+        (RATE, "I cannot see pictures."),
+        (CHOICE, "Blur and noise are both there, I would say."),
+        ("Is it blurry?", "No picture was attached to this conversation."),
+        ("What is wrong with it?", "I cannot see pictures."),
+    ],
+)
+def test_prose_that_names_no_answer_is_none_and_is_shown(assessor, pair, query, reply) -> None:
+    result = assessor(ScriptedClient(direct=reply)).assess(pair.test, query, mode="direct")
+    assert (result.status, result.summarizer_result.quality_score) == ("error", None)
+    assert " ".join(reply.split())[:40] in result.error
+
+
+def test_the_agents_show_a_reply_in_prose_too_and_cut_it(assessor, pair) -> None:
+    result = assessor(ScriptedClient(plan="Well, " + "blur, " * 200)).assess(pair.test, RATE)
+    assert result.status == "error"
+    assert "It was: 'Well, blur, blur," in result.error
+    assert len(result.error) < 400

@@ -15,9 +15,9 @@ from typing import Literal
 from PIL import Image
 from pydantic import BaseModel
 
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.models.backends import choose_backend, create_vlm_client, find_provider, provider_names
-from agenticiqa.nodes.model_calls import parse_json_object
+from agenticiqa.nodes.model_calls import parse_json_object, with_reply
 from agenticiqa.pictures.formats import readable_names
 from agenticiqa.pictures.images import decode_image, png_bytes
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
@@ -121,6 +121,8 @@ def check_backend(backend: str, settings: Settings) -> BackendCheck:
     try:
         with closing(create_vlm_client(backend, settings)) as client:
             has_logprobs = _ask(client)
+    except BadResponseError as error:
+        return BackendCheck(backend, ok=False, message=f"{with_reply(error)} {error.hint}".strip())
     except AgenticIQAError as error:
         return BackendCheck(backend, ok=False, message=str(error))
     seconds = time.perf_counter() - started

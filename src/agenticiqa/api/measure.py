@@ -253,6 +253,14 @@ class Measurements(list[Record]):
             raise KeyError(f"{key} was not measured; these were: {', '.join(each.tool for each in self)}")
         return found[0]
 
+    def model_dump(self) -> list[dict[str, Any]]:
+        """Everything but the maps as plain data, one entry per tool and region; results of questions have the same.
+
+        >>> Measurements([Record("a.png", "NIQE", "NR", raw=3.2)]).model_dump()[0]["raw"]
+        3.2
+        """
+        return [each.as_dict() for each in self]
+
     def to_row(self) -> dict[str, Any]:
         """One flat record: the raw value of every tool under its name.
 
@@ -268,7 +276,7 @@ class Measurements(list[Record]):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return dataframe([each.as_dict() for each in self])
+        return dataframe(self.model_dump())
 
 
 def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -55,7 +55,8 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
     """The sample a row describes; ManifestError says what is wrong with it."""
     known = {key: read(row[key], key) for key, read in _FIELDS.items() if row.get(key) not in (None, "")}
     if "image_path" not in known:
-        raise ManifestError("image_path is missing.")
+        there = f" The row has {', '.join(row)}. {KNOWN_COLUMNS}" if row else ""
+        raise ManifestError(f"image_path is missing.{there}")
     # Of several questions about one picture without ids, all but the first get numbers: see manifest_checks.py.
     known.setdefault("sample_id", without_credentials(known["image_path"]))
     for key in known.keys() & {"image_path", "reference_path"}:
@@ -133,6 +134,34 @@ _FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "regions": _regions,
 }
 """How each known column is read; any other is carried along."""
+_OTHER_NAMES = {
+    "image_path": "image img image_file image_name img_path file file_name filename file_path filepath path picture "
+    "photo distorted distorted_path distorted_image dist_img dist_path",
+    "reference_path": "reference ref ref_path ref_img ref_image ref_name reference_image original original_path",
+    "query": "question",
+    "options": "choices",
+    "answer": "correct_answer correct_ans",
+}
+"""What else people call the columns; case, blanks and hyphens do not matter."""
+_BY_NAME = {name: name for name in _FIELDS} | {
+    other: name for name, others in _OTHER_NAMES.items() for other in others.split()
+}
+_OTHERS = [name for name in _BY_NAME if name not in _FIELDS]
+KNOWN_COLUMNS = f"Columns that are understood: {', '.join(_FIELDS)}; also {', '.join(_OTHERS)}."
+
+
+def _with_known_names(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row with its columns under the names that are used here; a column that has such a name counts more."""
+    meant: dict[str, list[str]] = {}
+    for key in row:
+        name = _BY_NAME.get(re.sub(r"[\s-]+", "_", str(key).strip().casefold()))
+        if name is not None and name != key and row.get(name) in (None, ""):
+            meant.setdefault(name, []).append(key)
+    for name, keys in meant.items():
+        if len(keys) > 1:
+            raise ManifestError(f"{' and '.join(map(repr, keys))} may both be the {name}: name the right one so.")
+    renamed = {keys[0]: name for name, keys in meant.items()}
+    return {renamed.get(key, key): value for key, value in row.items() if key not in meant} if meant else row
 
 
 def _decoded(text: str | bytes, key: str = "") -> Any:
@@ -192,7 +221,7 @@ class Row:
         fields = _decoded(self.record) if isinstance(self.record, bytes) else self.record
         if not isinstance(fields, Mapping):
             raise ManifestError("not a JSON object.")
-        return fields
+        return _with_known_names(fields)
 
     @cached_property
     def _read(self) -> Sample | str:
@@ -409,8 +438,8 @@ def _columns(reader: Iterator[list[str]], name: str) -> list[str]:
     twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
         raise ManifestError(f"{name} has more than one column {twice[0]!r}.", hint="Rename or remove one.")
-    if columns and "image_path" not in columns:
+    if columns and "image_path" not in _with_known_names(dict.fromkeys(columns)):
         divided = len(columns) == 1 and any(mark in columns[0] for mark in ";\t")
-        hint = "Divide columns by commas." if divided else "Rename the right one."
+        hint = "Divide columns by commas." if divided else f"Rename the right one. {KNOWN_COLUMNS}"
         raise ManifestError(f"{name} has no column image_path; its columns are {', '.join(columns)}.", hint=hint)
     return columns

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise
@@ -115,6 +115,7 @@ class BatchSummary:
 
 # How long the runner waits for a result before it looks at the clock, the stop switch and the progress display.
 POLL_INTERVAL_S = 0.25
+SHOWN_IDS = 10
 
 ProgressListener = Callable[[Tally], None]
 
@@ -140,6 +141,8 @@ class Batch:
     make_engine: Callable[[], Engine]
     selection: SampleRange = field(default_factory=SampleRange)
     resume: bool = False
+    rerun_changed: bool = False
+    """When resuming: results of another question or of other conditions are asked for again, not refused."""
     overwrite: bool = False
     table: Path | None = None
     budget_usd: float | None = None
@@ -220,7 +223,7 @@ class _Run:
 
     def note_earlier_results(self) -> None:
         """What earlier runs left, and what it cost; results that answer something else are refused."""
-        output = str(self.batch.output)
+        output, others = str(self.batch.output), []
         for line in self.results.stored():
             record = line.record
             entry = self.ledger.find(str(record["sample_id"]))
@@ -230,17 +233,32 @@ class _Run:
                     hint="Choose another --output for this manifest.",
                 )
             about: dict[str, Any] = record.get("metadata") or {}
+            self.spent_before += about.get("cost_usd") or 0.0
             if about.get("run_id") != entry.run_id:
-                raise OutputError(
-                    f"The result of {entry.sample_id!r} in {output!r} answers another question, "
-                    "or was made with another backend, replan limit or set of tools.",
-                    hint="Use the same settings as before, choose another --output, or --overwrite.",
-                )
+                if not self.batch.rerun_changed or not self.bounds[0] <= entry.position < self.bounds[1]:
+                    others.append((entry.sample_id, about.get("backend") or {}))
+                continue
             found = (line.offset, line.length, str(record["status"]), about.get("error_kind"), entry.position)
             self.ledger.note_results([found])
-            self.spent_before += about.get("cost_usd") or 0.0
+        if others:
+            raise self._refusal(others)
         counts = self.ledger.counts(*self.bounds)
         self.tally.earlier = counts.get("ok", 0) + counts.get("partial", 0)
+
+    def _refusal(self, others: Sequence[tuple[str, Mapping[str, str]]]) -> OutputError:
+        """Which results were made under other conditions, and how to go on."""
+        ids = ", ".join(sample_id for sample_id, _ in others[:SHOWN_IDS])
+        more = f" and {len(others) - SHOWN_IDS} more" if len(others) > SHOWN_IDS else ""
+        before = sorted({name for _, backends in others for name in backends.values() if name})
+        now = sorted(set(self.batch.job.backends.values()))
+        what = "They answer another question, or were made with another replan limit, prompts or set of tools."
+        if before and before != now:
+            what = f"They were made with {', '.join(before)}, and this is {', '.join(now) or 'a measurement'}."
+        return OutputError(
+            f"{len(others)} results in {str(self.batch.output)!r} are of other conditions: {ids}{more}. {what}",
+            hint="--resume --rerun-changed asks them again and keeps the rest. Or use the settings of before, another "
+            "--output, or --overwrite.",
+        )
 
     def _work_through(self) -> StopReason | None:
         with closing(self.batch.make_engine()) as engine, closing(self._tasks()) as tasks:

@@ -107,6 +107,9 @@ def batch(
         typer.Option("--output", "-o", help="Where results go: .jsonl or .csv; - prints JSON Lines."),
     ] = None,
     resume: options.ResumeOption = False,
+    rerun_changed: Annotated[
+        bool, typer.Option("--rerun-changed", help="With --resume: redo rows of another backend, question or setting.")
+    ] = False,
     overwrite: options.OverwriteOption = False,
     measure: options.MeasureOption = None,
     align: options.AlignOption = "none",
@@ -151,6 +154,8 @@ def batch(
     from agenticiqa.runtime.files import ScratchFolder
 
     options.choose_one(resume=resume, overwrite=overwrite)
+    if rerun_changed and not resume:
+        raise typer.BadParameter("--rerun-changed belongs to --resume.")
     place = None if dry_run else _output(output, resume=resume, overwrite=overwrite, json=json_output)
     of_agents = {"backend": backend, "query": query, "max-replan": max_replan, "mode": mode, "without": without}
     useless = [name for name, value in of_agents.items() if value is not None]
@@ -196,6 +201,7 @@ def batch(
                 make_engine=engine_factory(job, workers),
                 selection=selection,
                 resume=resume,
+                rerun_changed=rerun_changed,
                 overwrite=overwrite,
                 budget_usd=budget_usd,
                 expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,

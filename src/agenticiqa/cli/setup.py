@@ -50,7 +50,8 @@ def list_backends(json_output: JsonOption = False, config: ConfigOption = None) 
 @app.command("check")
 def check(
     backend: Annotated[
-        list[str] | None, typer.Argument(help="Backends to ask; default: those of the three roles.")
+        list[str] | None,
+        typer.Argument(help="Backends to ask, such as compatible.MODEL, or a provider; default: those of the roles."),
     ] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -61,7 +62,12 @@ def check(
     from agenticiqa.runtime.config import ROLES, load_settings
 
     settings = load_settings(config)
-    names = backend or list(dict.fromkeys(choose_backend(role, settings).backend for role in ROLES))
+    roles = [settings.role(role) for role in ROLES]
+    configured = [name for role in roles for name in (role.backend, role.fallback_backend) if name]
+    names = list(dict.fromkeys(choose_backend(role, settings).backend for role in ROLES)) if not backend else []
+    for given in backend or ():
+        # A provider alone means its configured model.
+        names += [next((name for name in configured if name.partition(".")[0] == given), given)]
     started = time.perf_counter()
     results = [check_backend(name, settings) for name in names]
     lines = [f"{'ok    ' if result.ok else 'failed'} {result.backend}: {result.message}" for result in results]

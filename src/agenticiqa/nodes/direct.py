@@ -59,7 +59,7 @@ def _answer(state: AgenticIQAState, context: RunContext) -> SummarizerOutput:
         own = AnswerForm(query, select_mode(plan, query, has_options=bool(asked.options)), asked.options)
         return own, own.from_verdict(backend.answer(own.mode, plan, ExecutorOutput()))
 
-    step = Step("direct", request, parse=lambda reply: (form, form.parse(reply)), typed_call=typed_answer)
+    step = Step("direct", request, parse=lambda reply: (form, form.parse_plain(reply)), typed_call=typed_answer)
     answered = context.model_caller("summarizer", asked).ask(step)
     return _result(*answered.value, answered.backend, context)
 

@@ -32,8 +32,10 @@ T = TypeVar("T")
 Few = Annotated[list[T], Field(json_schema_extra={"maxItems": 16})]
 M = TypeVar("M", bound=BaseModel)
 
+PROSE_HINT = "The agents need a model that writes JSON; --mode direct also reads a plain letter, level or number."
 STRICTER = "Return ONLY valid JSON"
 LOGGED_REPLY_CHARS = 2000
+SHOWN_REPLY_CHARS = 160
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,9 @@ class ModelCaller:
                 value = step.parse(reply)
             except (BackendError, ValidationError) as error:
                 failure = error if isinstance(error, BackendError) else _wrong_form(error)
+                if isinstance(failure, BadResponseError):
+                    failure.output = failure.output or (reply.text if reply else "")
+                    failure.message = redact(with_reply(failure), self.secrets)
                 again = (
                     isinstance(failure, (BadResponseError, BackendTimeoutError)) and time.monotonic() < self.deadline
                 )
@@ -194,7 +199,6 @@ class ModelCaller:
                 if not again:
                     raise failure from error
                 if isinstance(failure, BadResponseError):
-                    failure.output = failure.output or (reply.text if reply else "")
                     asked = replace(request, user=f"{request.user}\n\n{step.stricter}")
                 continue
             if self.cache and client.cacheable:
@@ -307,6 +311,17 @@ def _wrong_form(error: ValidationError) -> BadResponseError:
     return BadResponseError(f"The reply does not have the required form ({problems}).")
 
 
+def with_reply(error: BadResponseError) -> str:
+    """What is wrong with a reply, and how it begins.
+
+    >>> with_reply(BadResponseError("The reply is not a JSON object.", output="Looks\\n fine."))
+    "The reply is not a JSON object. It was: 'Looks fine.'."
+    """
+    words = " ".join(error.output.split())
+    shown = words if len(words) <= SHOWN_REPLY_CHARS else f"{words[:SHOWN_REPLY_CHARS]}…"
+    return f"{error.message} It was: {shown!r}." if shown else error.message
+
+
 # --- reading JSON replies ---
 
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -321,7 +336,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
             if isinstance(value := json.loads(candidate), dict):
                 return value
-    raise BadResponseError("The reply is not a JSON object.", output=text)
+    raise BadResponseError("The reply is not a JSON object.", output=text, hint=PROSE_HINT, client_hint="")
 
 
 def parse_as(model: type[M]) -> Callable[[ModelReply], M]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
-from agenticiqa.answers import is_yes_no, parse_choice, parse_level
+from agenticiqa.answers import is_yes_no, parse_choice, parse_level, parse_plain_number, parse_plain_reply
 from agenticiqa.errors import BadResponseError
 from agenticiqa.nodes.model_calls import Name, Sentences, parse_json_object
 from agenticiqa.runtime.config import FusionSettings
@@ -91,6 +92,8 @@ RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.
 
 SENTENCE_ENDS = (".", "!", "?", "…", ".)", '."', "。", "！", "？")
 
+_SAYS_YES_OR_NO = re.compile(r"(yes|no)\s*(?:[,.;:!\n]|$)", re.IGNORECASE)
+
 # Log-probabilities must stay finite for JSON.
 LEAST_PROBABILITY = 1e-9
 
@@ -149,6 +152,21 @@ class AnswerForm:
         draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
         final = self.canonical(draft.final_answer, reply.text)
         return ParsedAnswer(final, draft.quality_reasoning, reply.answer_logprobs)
+
+    def parse_plain(self, reply: ModelReply) -> ParsedAnswer:
+        """As :meth:`parse`; a reply without JSON may also be a letter, an option or level in words, or a number."""
+        try:
+            return self.parse(reply)
+        except BadResponseError:
+            text = reply.text.strip()
+            letter = None if "{" in text else parse_plain_reply(text, self.options)
+            if letter is None and self.mode == "scoring" and (score := parse_plain_number(text, self.query)):
+                letter = ScoreFusion().map_to_level(score)
+            if not self.options and is_yes_no(self.query) and (said := _SAYS_YES_OR_NO.match(text)):
+                letter = said[1].capitalize()
+            if letter is None:
+                raise
+            return ParsedAnswer(letter, text, reply.answer_logprobs)
 
     def from_verdict(self, verdict: Verdict) -> ParsedAnswer:
         """A typed backend's verdict in the form of a parsed reply."""

@@ -63,9 +63,16 @@ class GateVerdict:
 def judge(file: results.ResultFile, rules: Rules) -> GateVerdict:
     """Hold every sample of a result file against the rules.
 
-    Raises EvaluationError where there is nothing to judge by: no such score, a raw value that falls with quality, a
-    baseline without scores.
+    Raises EvaluationError where there is nothing to judge by: no such score, a bound outside the scale, a raw value
+    that falls with quality, a baseline without scores.
     """
+    has_scale = file.score == results.FUSED or file.score.startswith(results.TOOL_PREFIX)
+    if has_scale and rules.min_score is not None and not 1 <= rules.min_score <= 5:
+        # Above the scale nothing passes, below it everything: neither can be meant.
+        raise results.EvaluationError(
+            f"--min-score {rules.min_score:g} lies outside the scale of {file.score}: 1 (bad) to 5 (excellent).",
+            hint="Give a score from 1 to 5; --score raw:NAME judges by a tool's own value.",
+        )
     file = _with_lower_readings(file)
     _refuse_scores_that_fall_with_quality(file)
     results.refuse_unknown_score(file, file.results)

@@ -1,4 +1,4 @@
-"""Read result files: one JSON object per line, as `agenticiqa batch` writes them.
+"""Read result files as `agenticiqa batch` writes them: one JSON object per line, or a CSV table of the same.
 
 A line is read generously (columns people carried along stay reachable) but never leniently: a line that is no JSON
 object, or a file without samples, is an error that names the line.
@@ -6,12 +6,13 @@ object, or a file without samples, is an error that names the line.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from agenticiqa.answers import lettered, parse_choice, parse_options
 from agenticiqa.errors import AgenticIQAError, QueryError
@@ -21,6 +22,7 @@ Status = Literal["ok", "partial", "error"]
 FUSED = "quality_score"
 TOOL_PREFIX = "tool:"
 RAW_PREFIX = "raw:"
+LONGEST_CELL = 16 * 1024 * 1024
 
 
 class EvaluationError(AgenticIQAError):
@@ -88,29 +90,52 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
     file = Path(path)
     latest: dict[str, Result] = {}
     lines, torn = 0, False
+    is_table = file.suffix.lower() == ".csv"
     try:
-        with file.open(encoding="utf-8") as stream:
-            for number, text in enumerate(stream, 1):
-                if not text.strip():
-                    continue
-                try:
-                    line = json.loads(text)
-                except (ValueError, RecursionError) as error:
-                    torn = not text.endswith("\n")
-                    if torn:
-                        break
-                    raise EvaluationError(
-                        f"{file}, line {number} is not JSON: {error}.", hint="Was the file cut off?"
-                    ) from error
+        with file.open(encoding="utf-8-sig", newline="" if is_table else None) as stream:
+            for number, line in (_table_lines if is_table else _json_lines)(stream, file):
+                if line is None:
+                    torn = True
+                    break
                 result = _read_line(line, f"{file}, line {number}", score, truth)
                 latest.pop(result.sample_id, None)
                 latest[result.sample_id] = result
                 lines += 1
     except (OSError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{file} cannot be read: {error}.", hint="Give a result file in JSON Lines.") from error
+        raise EvaluationError(f"{file} cannot be read: {error}.", hint=_BATCH_FILE_HINT) from error
     if not latest:
         raise EvaluationError(f"{file} holds no results.", hint="`agenticiqa batch` makes such a file.")
     return ResultFile(file, list(latest.values()), lines - len(latest), torn, score, truth)
+
+
+def _json_lines(stream: TextIO, file: Path) -> Iterator[tuple[int, Any]]:
+    """Every line with its number; None for a last one that is cut off."""
+    for number, text in enumerate(stream, 1):
+        if not text.strip():
+            continue
+        try:
+            yield number, json.loads(text)
+        except (ValueError, RecursionError) as error:
+            if text.endswith("\n"):
+                raise EvaluationError(
+                    f"{file}, line {number} is not JSON: {error}.", hint="Was the file cut off?"
+                ) from error
+            yield number, None
+
+
+def _table_lines(stream: TextIO, file: Path) -> Iterator[tuple[int, Any]]:
+    """Every row of a table that a batch wrote: nested parts, which stand there as JSON texts, are read back."""
+    csv.field_size_limit(LONGEST_CELL)
+    reader = csv.DictReader(stream, strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, {name: _from_cell(cell) for name, cell in row.items() if cell and name}
+    except (csv.Error, ValueError) as error:
+        raise EvaluationError(f"{file}, line {reader.line_num} is not as a batch writes it: {error}.") from error
+
+
+def _from_cell(cell: str) -> Any:
+    return json.loads(cell) if cell.startswith(("{", "[")) else cell
 
 
 def _read_line(line: Any, where: str, score: str, truth: str) -> Result:
@@ -160,7 +185,7 @@ def score_of(line: Mapping[str, Any], name: str) -> float | None:
                 if str(entry.get("tool", "")).casefold() == tool and entry.get("region") is None:
                     return _number(entry.get(key, entry.get(f"{key}_score")))
             return None
-    return _number(_at(line, name.split(".")))
+    return _opinion(_at(line, name.split(".")))
 
 
 def tool_entries(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
