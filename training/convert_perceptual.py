@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from training.convert_dists import VGG_STAGES, converted, find_source, kernel_shapes, read_pickled_arrays
 
 from agenticiqa.tools.perceptual import dists, lpips
+from agenticiqa.tools.perceptual.dists_weights import VGG_STAGES, converted, kernel_shapes, package, pickled_arrays
 
 ALEXNET_FILE = "weights/alexnet.ckpt"
 OPSET = 13
@@ -164,7 +164,7 @@ def smooth_pool(graph: GraphBuilder, x: str, channels: int) -> str:
 
 
 def main(archive: Path) -> None:
-    stored = read_pickled_arrays(find_source(ALEXNET_FILE, archive))
+    stored = pickled_arrays(package(archive), ALEXNET_FILE)
     heads = [np.asarray(stored[f"NetLinLayer_{index}"]["Conv_0"]["kernel"]).ravel() for index in range(5)]
     for path, model in ((lpips.GRAPH, lpips_model(converted(stored), heads)), (dists.GRAPH, dists_model())):
         path.write_bytes(model.SerializeToString())

@@ -63,3 +63,21 @@ def test_fetch_says_what_is_missing_and_what_is_ready(run):
     assert run("tools", "fetch", "ssim").code == 0
     assert run("tools", "fetch", "ssim", "--json").json["ready"] is True
     assert run("tools", "fetch", "nonsense").code == 1
+
+
+def test_fetching_a_profile_gets_what_can_be_got_and_says_why_not_the_rest(run, monkeypatch):
+    monkeypatch.setattr("agenticiqa.tools.perceptual.dists_weights.ADDRESS", "http://127.0.0.1:9/x.tar.gz")
+    done = run("tools", "fetch", "--profile", "paper")
+    assert done.code == 2
+    assert "10 of 28 tools run here." in done.out
+    assert "SSIM: SSIM is ready: built in. [MIT]" in done.out
+    assert "TOPIQ_FR, AHIQ, WaDIQaM_FR, PieAPP, CKDN, QAlign," in done.out
+    assert "pip install 'agenticiqa[pyiqa]'" in done.out
+    assert "PolyForm-Noncommercial" in done.out
+    assert "DISTS: http://127.0.0.1:9/x.tar.gz cannot be read" in done.out
+    rows = {row["tool"]: row for row in run("tools", "fetch", "--profile", "paper", "--json").json}
+    assert (len(rows), sum(row["ready"] for row in rows.values())) == (28, 10)
+    assert all(row["licence"] and row["message"] for row in rows.values())
+    for arguments in ((), ("ssim", "--profile", "paper")):
+        assert run("tools", "fetch", *arguments).code == 2
+    assert run("tools", "fetch", "--profile", "papers").code == 1

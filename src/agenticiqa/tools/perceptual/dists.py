@@ -1,4 +1,4 @@
-"""DISTS on VGG-16; the backbone (59 MB) is not shipped: ``training/convert_dists.py`` makes it of another package's."""
+"""DISTS on VGG-16; the backbone (59 MB) is not shipped: ``dists_weights.py`` gets it."""
 
 from __future__ import annotations
 

