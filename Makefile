@@ -16,12 +16,13 @@ TORCH  ?= torch==2.13.0 torchvision==0.28.0
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test hard fuzz snippets docs lint browser nginx parity bench eval-embedded clean
+.PHONY: help demo test hard live fuzz snippets docs lint browser nginx parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
 	@echo "make test    install with development tools, then every check and the tests, in under five minutes"
 	@echo "make hard    all tests, with kills, fresh homes, memory, load and long searches, and what they cover"
+	@echo "make live    a real provider on five pictures, for a few cents: AGENTICIQA_LIVE=openai (anthropic, google) and its key"
 	@echo "make fuzz    the service under minutes of invented requests"
 	@echo "make snippets   everything the documentation shows, in a fresh environment with the built wheel"
 	@echo "make docs    the documentation as a searchable site in build/site"
@@ -77,6 +78,9 @@ test: $(VENV)/.installed-dev
 
 hard: $(VENV)/.installed-dev
 	$(TESTS) -m 'not fuzz' --cov
+
+live: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest tests/live -o addopts="--import-mode=importlib -ra -s" -p no:cacheprovider
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m fuzz tests

@@ -27,6 +27,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from scripted_server import Answer, ScriptedServer
 from wire import KEY
 
+from support.scripted import (
+    STEP_PHRASES,
+    analysis_reply,
+    answer_reply,
+    detection_reply,
+    plan_reply,
+    selection_reply,
+)
+
 AIMOCK_VERSION = "1.43.0"
 START_LIMIT_S = 30.0
 
@@ -97,6 +106,14 @@ class Aimock:
         return [entry for entry in entries if entry["path"].partition("?")[0].endswith(path)]
 
 
+USAGE = {
+    "prompt_tokens": 120,
+    "completion_tokens": 9,
+    "input_tokens": 120,
+    "output_tokens": 9,
+    "promptTokenCount": 120,
+    "candidatesTokenCount": 9,
+}
 AIMOCK_FIXTURES: list[dict[str, Any]] = [
     {
         "match": {"userMessage": "please slow down"},
@@ -123,18 +140,23 @@ AIMOCK_FIXTURES: list[dict[str, Any]] = [
         "response": {"content": "never seen"},
         "chaos": {"disconnectRate": 1.0},
     },
+    *(
+        {"match": {"systemMessage": words}, "response": {"content": json.dumps(reply), "usage": USAGE}}
+        for words, reply in {
+            "Answer with JSON": answer_reply("A"),
+            STEP_PHRASES["plan"]: plan_reply(),
+            STEP_PHRASES["detection"]: detection_reply(),
+            STEP_PHRASES["analysis"]: analysis_reply(),
+            STEP_PHRASES["selection"]: selection_reply(("Global", "Blurs", "sharpness")),
+            STEP_PHRASES["answer"]: answer_reply("C"),
+            STEP_PHRASES["direct"].strip(): answer_reply("C"),
+        }.items()
+    ),
     {
         "match": {"userMessage": "rate this picture"},
         "response": {
             "content": '{"final_answer": "B", "quality_reasoning": "slight blur"}',
-            "usage": {
-                "prompt_tokens": 120,
-                "completion_tokens": 9,
-                "input_tokens": 120,
-                "output_tokens": 9,
-                "promptTokenCount": 120,
-                "candidatesTokenCount": 9,
-            },
+            "usage": USAGE,
         },
     },
 ]

@@ -132,7 +132,7 @@ def _fetch_profile(profile: str, archive: Path | None, config: Path | None, *, j
     for name in settings.allow:
         entry = load_catalogue()[name]
         found = availability(entry, settings)
-        if not found.ready and not json_output:
+        if found.state == "needs weights" and not json_output:
             terminal.print_message(f"{name}: getting it")
         try:
             ready, message = True, fetch(entry, settings, archive=archive)
