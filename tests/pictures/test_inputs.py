@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
+from agenticiqa.pictures import inputs
+from agenticiqa.pictures.images import ImageLimits, LoadedImage, decode_image, load_image
 from agenticiqa.pictures.inputs import given_picture
 from support.pictures import save, scene
 
@@ -311,3 +312,42 @@ def test_a_pil_image_is_judged_upright_like_its_file(tmp_path: Path) -> None:
         by_image = given_picture(opened).open(ImageLimits())
     assert by_image.size == by_path.size == PIXELS.shape[:2]
     assert np.array_equal(by_image.rgb, by_path.rgb)
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        PIXELS,
+        GREY,
+        GREY[..., None],
+        PIXELS.astype(np.uint16) * 251 + 7,
+        GREY.astype(np.uint16) * 251 + 7,
+        PIXELS / 255,
+        GREY > 100,
+    ],
+    ids=["rgb", "grey", "one channel", "rgb16", "grey16", "floats", "mask"],
+)
+def test_an_array_is_what_its_png_file_would_be_and_is_encoded_only_for_models(samples, monkeypatch):
+    made, encoded = [], inputs._encoded
+    monkeypatch.setattr(inputs, "_encoded", lambda kept: made.append(kept) or encoded(kept))
+    found = given_picture(samples).open(ImageLimits())
+    measured = found.measurable.copy()
+    assert (found.size, found.pixels.shape) == ((samples.shape[1], samples.shape[0]), (*samples.shape[:2], 3))
+    assert (len(found.sha256), made) == (64, [])
+    by_file = decode_image(found.data, path=found.path)
+    assert len(made) == 1
+    assert np.array_equal(measured, by_file.measurable)
+    assert np.array_equal(found.rgb, by_file.rgb)
+    assert np.array_equal(found.pixels, by_file.pixels)
+    assert (found.format, found.notes, found.path) == (by_file.format, by_file.notes, by_file.path)
+    assert found.encode().media_type == by_file.encode().media_type
+    with pytest.raises(ImageTooLargeError, match="more than the limit of 10"):
+        given_picture(samples).open(ImageLimits(max_pixels=10))
+
+
+def test_an_array_that_is_changed_later_stays_the_picture_that_was_opened():
+    samples = PIXELS.copy()
+    found = given_picture(samples).open(ImageLimits())
+    samples[:] = 0
+    assert np.array_equal(found.rgb, PIXELS)
+    assert np.array_equal(decode_image(found.data).rgb, PIXELS)

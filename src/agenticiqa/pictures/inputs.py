@@ -1,7 +1,8 @@
 """Pictures as programs hold them: a path, bytes, an open file, a PIL image, a NumPy array or a torch tensor.
 
 What is not a file already becomes one in memory, without loss: models are sent files, and tools must measure what the
-models see. A picture is named before it is opened, so that a damaged one can be reported by its name.
+models see. An array is measured as it is, and becomes a file only when a model is to be sent one. A picture is named
+before it is opened, so that a damaged one can be reported by its name.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, Literal, Protocol, Union, runtime_checkable
 
@@ -18,11 +20,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps
 
-from agenticiqa.errors import ImageError, ImageFormatError, without_credentials
+from agenticiqa.errors import ImageError, ImageFormatError, ImageTooLargeError, without_credentials
 from agenticiqa.pictures.images import LoadedImage, check_header, decode_image, load_image, peek_size, png_bytes
 from agenticiqa.runtime.config import ImageLimits
 
 CHANNELS = (1, 3, 4)
+DEEP_NOTE = "16-bit: models are sent an 8-bit version, tools measure the full precision"
 _MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Modes of PIL images that PNG stores as they are."""
 _MODES_WITH_ALPHA = {"PA": "RGBA", "RGBa": "RGBA", "La": "LA"}
@@ -138,7 +141,43 @@ def _storable(picture: Image.Image, name: str) -> Image.Image:
 def _from_array(samples: npt.NDArray[Any]) -> GivenPicture:
     name = _named(np.ascontiguousarray(samples).tobytes(), f"{samples.shape}{samples.dtype}")
     size = (samples.shape[1], samples.shape[0]) if samples.ndim > 1 else (1, 1)
-    return _encoded_later(name, lambda: _png_of(samples, name), size)
+
+    def opened(limits: ImageLimits) -> LoadedImage:
+        plain = _plain_samples(samples, name)
+        if plain.shape[2:] == (4,):
+            # What shines through is judged on white, as of a file.
+            return decode_image(_encoded(plain), path=name, limits=limits)
+        if size[0] * size[1] > limits.max_pixels:
+            counted = f"{size[0]}×{size[1]} = {size[0] * size[1]:,} pixels"
+            raise ImageTooLargeError(f"{name!r} has {counted}, more than the limit of {limits.max_pixels:,}.")
+        return _ArrayImage(plain, name)
+
+    return GivenPicture(name, opened, in_memory=True, peek=lambda _: size)
+
+
+class _ArrayImage(LoadedImage):
+    """Grey or RGB samples of 8 or 16 bits, as the PNG file of them would be opened."""
+
+    def __init__(self, samples: npt.NDArray[Any], name: str) -> None:
+        deep = samples.dtype == np.uint16
+        shown = (samples >> 8).astype(np.uint8) if deep else samples
+        vars(self).update(
+            pil=Image.fromarray(shown).convert("RGB"),
+            format="PNG",
+            path=name,
+            notes=(DEEP_NOTE,) if deep else (),
+            rotated_by_exif=False,
+            precise=samples if deep else None,
+        )
+
+    @cached_property
+    def data(self) -> bytes:
+        return _encoded(self.measurable)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the samples: whoever only measures need not wait for a file."""
+        return hashlib.sha256(f"{self.measurable.shape}".encode() + self.measurable.tobytes()).hexdigest()
 
 
 def _encoded_later(name: str, encode: Callable[[], bytes], size: Size) -> GivenPicture:
@@ -177,7 +216,7 @@ def _channels_last(samples: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return samples.transpose(1, 2, 0) if samples.ndim == 3 and samples.shape[0] in CHANNELS else samples
 
 
-def _png_of(samples: npt.NDArray[Any], name: str) -> bytes:
+def _plain_samples(samples: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """8-bit samples as they are; floats, 0..1, in 16 bits, so that rounding adds nothing to see."""
     if samples.ndim == 3 and samples.shape[2] == 1:
         samples = samples[..., 0]
@@ -201,7 +240,7 @@ def _png_of(samples: npt.NDArray[Any], name: str) -> bytes:
             f"The array {name} holds {samples.dtype} samples, whose white is not defined.",
             hint="Give uint8 (0..255), uint16 (0..65535) or floats (0..1).",
         )
-    return _encoded(np.ascontiguousarray(samples))
+    return np.array(samples, order="C")
 
 
 def _encoded(samples: npt.NDArray[Any]) -> bytes:
