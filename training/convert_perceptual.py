@@ -20,9 +20,12 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from agenticiqa.tools.perceptual import dists, lpips
-from agenticiqa.tools.perceptual.dists_weights import VGG_STAGES, converted, kernel_shapes, package, pickled_arrays
+from agenticiqa.tools.perceptual.dists import VGG_CHANNELS
+from agenticiqa.tools.perceptual.dists_weights import converted, package, pickled_arrays
 
 ALEXNET_FILE = "weights/alexnet.ckpt"
+VGG_STAGES = (2, 2, 3, 3, 3)
+"""Convolutions per stage."""
 OPSET = 13
 IR_VERSION = 7
 # LPIPS maps [0, 1] to [-1, 1], then shifts and scales by these.
@@ -132,6 +135,20 @@ def lpips_difference(graph: GraphBuilder, features: str, head: np.ndarray) -> st
     difference = graph.node("Sub", *graph.halves(graph.node("Div", features, safe)))
     squares = graph.node("Mul", difference, difference)
     return graph.convolution(squares, graph.constant(head.reshape(1, -1, 1, 1)), size=1)
+
+
+def kernel_shapes() -> dict[str, tuple[int, ...]]:
+    """The kernels that the graph wants to be given, output × input × height × width.
+
+    >>> kernel_shapes()["conv12_kernel"]
+    (512, 512, 3, 3)
+    """
+    stages = [stage for stage, layers in enumerate(VGG_STAGES) for _ in range(layers)]
+    before = [0, *(stage + 1 for stage in stages)]
+    return {
+        f"conv{index}_kernel": (VGG_CHANNELS[stage + 1], VGG_CHANNELS[before[index]], 3, 3)
+        for index, stage in enumerate(stages)
+    }
 
 
 def dists_model() -> onnx.ModelProto:

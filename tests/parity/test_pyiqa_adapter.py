@@ -47,7 +47,7 @@ def test_metric_without_reference(capsys: pytest.CaptureFixture[str]):
 def test_fetch_leaves_a_marker_that_holds_for_this_version(tmp_path: Path):
     settings = PyiqaSettings(device="cpu")
     assert pyiqa_adapter.missing_weights("gmsd", tmp_path, settings)
-    value = pyiqa_adapter.fetch("gmsd", spec("gmsd", "FR"), tmp_path, settings)
+    value, _ = pyiqa_adapter.fetch("gmsd", spec("gmsd", "FR"), tmp_path, settings)
     assert value == pytest.approx(0, abs=1e-6)
     assert pyiqa_adapter.missing_weights("gmsd", tmp_path, settings) is None
     note = json.loads(pyiqa_adapter.marker_path(tmp_path, "gmsd").read_text())

@@ -21,6 +21,7 @@ from agenticiqa.tools.metrics import MetricInputError
 from agenticiqa.tools.perceptual import dists, dists_weights, lpips
 from agenticiqa.vision.network import open_session
 
+VGG_STAGES = (2, 2, 3, 3, 3)
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]
 
@@ -80,7 +81,7 @@ def made_checkpoint(channels: tuple[int, ...] = dists.VGG_CHANNELS[1:]) -> dict[
     rng = np.random.default_rng(5)
     layers: dict[str, object] = {}
     before, index = 3, 0
-    for count, width in zip(dists_weights.VGG_STAGES, channels, strict=True):
+    for count, width in zip(VGG_STAGES, channels, strict=True):
         for _ in range(count):
             kernel = rng.normal(0, np.sqrt(2 / (9 * before)), (3, 3, before, width)).astype(np.float32)
             layers[f"Conv_{index}"] = {"kernel": kernel, "bias": np.zeros(width, np.float32)}
@@ -163,8 +164,7 @@ def test_a_graph_without_its_weights_does_not_open():
 
 
 def test_kernels_of_the_wrong_shape_are_refused(tmp_path: Path):
-    arrays = {name: np.zeros(shape, np.float32) for name, shape in dists_weights.kernel_shapes().items()}
-    arrays |= {name.replace("kernel", "bias"): np.zeros(kernel.shape[0], np.float32) for name, kernel in arrays.items()}
+    arrays = dists_weights.converted(made_checkpoint())
     arrays["conv12_kernel"] = np.zeros((512, 512, 5, 5), np.float32)
     np.savez(tmp_path / dists.WEIGHTS_FILE, **arrays)
     picture = np.zeros((64, 64, 3), np.float32)

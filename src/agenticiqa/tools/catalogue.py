@@ -285,9 +285,8 @@ def fetch(
         raise ToolUnavailableError(f"{entry.name} cannot run here.", operator_detail=found.reason)
     if found.provider == "perceptual":
         return _fetch_dists(folder, archive)
-    value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry, settings.pyiqa), folder, settings.pyiqa)
-    size = pyiqa_adapter.downloaded_bytes(entry.name, folder) / 1e6
-    done = f"{entry.name} runs here (its value on a made picture: {value:.4g}); {size:.0f} MB were downloaded."
+    value, size = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry, settings.pyiqa), folder, settings.pyiqa)
+    done = f"{entry.name} runs here (its value on a made picture: {value:.4g}); {size / 1e6:.0f} MB were downloaded."
     return f"{done} {pyiqa_adapter.LICENCE_NOTE}"
 
 

