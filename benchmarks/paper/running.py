@@ -24,7 +24,7 @@ from agenticiqa.batch.preparing import (
 )
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.results import StoredLine, read_results
-from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener, StopSwitch
+from agenticiqa.batch.runner import RERUN_HINT, Batch, BatchSummary, ProgressListener, StopSwitch
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import BackendUnavailableError, MissingExtraError, OutputError, ToolUnavailableError
 from agenticiqa.models.backends import readiness_of
@@ -188,5 +188,5 @@ def _run(
         try:
             return batch.run()
         except OutputError as error:
-            hint = f"Give another --output, or remove {cell.results.parent}. {error.hint}"
+            hint = f"Give another --output, or remove {cell.results.parent}. {error.hint.removeprefix(RERUN_HINT)}"
             raise OutputError(error.message, hint=hint) from error

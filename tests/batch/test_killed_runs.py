@@ -121,7 +121,7 @@ def test_results_of_another_manifest_or_other_settings_are_not_mixed(tmp_path):
     manifest = make_manifest(tmp_path / "set", 3)
     output = tmp_path / "results.jsonl"
     run_batch(manifest, output)
-    with pytest.raises(OutputError, match="another question, or was made with another"):
+    with pytest.raises(OutputError, match="another question, or were made with another"):
         run_batch(manifest, output, job=batches.measuring_job(tools=("PSNR",)), resume=True)
     other = write_jsonl(tmp_path / "set" / "other.jsonl", [{"sample_id": "new", "image_path": "noisy0.png"}])
     with pytest.raises(OutputError, match="holds the sample 's0'"):

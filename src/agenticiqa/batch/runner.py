@@ -116,6 +116,8 @@ class BatchSummary:
 # How long the runner waits for a result before it looks at the clock, the stop switch and the progress display.
 POLL_INTERVAL_S = 0.25
 SHOWN_IDS = 10
+RERUN_HINT = "--resume --rerun-changed asks them again and keeps the rest. "
+"""For the command that has the option."""
 
 ProgressListener = Callable[[Tally], None]
 
@@ -256,8 +258,8 @@ class _Run:
             what = f"They were made with {', '.join(before)}, and this is {', '.join(now) or 'a measurement'}."
         return OutputError(
             f"{len(others)} results in {str(self.batch.output)!r} are of other conditions: {ids}{more}. {what}",
-            hint="--resume --rerun-changed asks them again and keeps the rest. Or use the settings of before, another "
-            "--output, or --overwrite.",
+            hint=("" if self.batch.job.audit else RERUN_HINT)
+            + "Use the settings of before, another --output, or --overwrite.",
         )
 
     def _work_through(self) -> StopReason | None:
