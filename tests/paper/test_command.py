@@ -111,6 +111,7 @@ def test_methods_share_the_calls_that_they_have_in_common(command_line, data, ju
 def test_no_row_claims_more_than_was_run_with_half_of_the_profile(command_line, data, judge):
     """Ten of the 28 tools, our prompts, parts of the sets, partial results: each is said, and nowhere stands "="."""
     arguments = ("all", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents", "--profile", "paper")
+    arguments += ("--datasets", "tid2013,agenticiqa-eval,llvisionqa")
     done = command_line(*arguments, "--without", "replan", "--resamples", "0", "--workers", "4", "--json")
     assert done.code == 0, done.err
     tables = {table["table"]: table for table in json.loads(done.out)}
