@@ -59,8 +59,8 @@ CHOSEN = {
     "raw": {"penalty": 1e5, "order": 0.6, "damage": 0.1},
     "mixed": {"penalty": 1e4, "order": 0.6, "damage": 0.1},
 }
-SAY, LATER = 0.6, -6.0
-"""How far the damage head may move an opinion, and what is added to the gate before it may."""
+SAY, SAY_UP, LATER = 0.6, 0.4, -6.0
+"""How far the damage head may move an opinion down and up, and what is added to the gate before it may."""
 
 
 @dataclass
@@ -309,7 +309,8 @@ def final(table: Table, opinion: Floats) -> Floats:
     """The score: the opinion, moved a part of the way to what the damage head says, where the gate sees processing."""
     trust = table.shipped["trust"].astype(float).clip(1e-7, 1 - 1e-7)
     later = 1 / (1 + np.exp(-np.log(trust / (1 - trust)) - LATER))
-    return np.asarray(opinion + SAY * later * (table.shipped["damage"] - opinion))
+    gap = table.shipped["damage"] - opinion
+    return np.asarray(opinion + np.where(gap > 0, SAY_UP, SAY) * later * gap)
 
 
 def on_scale(table: Table, said: dict[str, Floats]) -> tuple[Floats, Floats, Floats]:
