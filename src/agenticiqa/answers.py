@@ -25,6 +25,8 @@ _MARKED = re.compile(
     r"|(?P<bare>[A-Za-z])(?:[.):]|\s?[-–])\s+|(?P<tight>[A-Z])[.)](?=\w))(?=\S)",
     re.MULTILINE,
 )
+# Letters without a mark: "A too dark B fine C too bright".
+_UNMARKED = re.compile(r"(?<!\S)([A-H])\s+(?=[a-z])")
 
 
 def parse_options(text: str) -> dict[str, str]:
@@ -52,7 +54,9 @@ def _option_marks(text: str) -> list[re.Match[str]]:
     marks = [mark for mark, option in _with_texts(list(_MARKED.finditer(text)), text) if option]
     letters = [_letter(mark) for mark in marks]
     if "A" not in letters or "B" not in letters:
-        return []
+        plain = list(_UNMARKED.finditer(text))
+        in_order = "".join(map(_letter, plain)) == ascii_uppercase[: len(plain)]
+        return plain if len(plain) > 2 and in_order and text[: plain[0].start()].strip() else []
     last_b = len(letters) - 1 - letters[::-1].index("B")
     starts = [i for i, letter in enumerate(letters[:last_b]) if letter == "A"]
     run: list[re.Match[str]] = []
@@ -64,13 +68,14 @@ def _option_marks(text: str) -> list[re.Match[str]]:
 
 
 def _letter(mark: re.Match[str]) -> str:
-    return (mark["round"] or mark["square"] or mark["bare"] or mark["tight"]).upper()
+    return next(letter for letter in mark.groups() if letter).upper()
 
 
 def _with_texts(marks: Sequence[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Each mark with the text up to the next one, without punctuation and brackets of the list."""
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
         option = re.sub(r"[\s,;]*(?:\n\s*[-*•])?\s*$", "", text[mark.end() : end].strip())
+        option = option.rstrip("? ") if mark.re is _UNMARKED else option
         unopened = option.endswith(")") and option.count(")") > option.count("(")
         yield mark, option[:-1].strip() if unopened else option
 

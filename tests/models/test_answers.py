@@ -33,6 +33,7 @@ YES_NO = {"A": "Yes", "B": "No"}
         ("Is it sharp? (A. Yes, B. No)", YES_NO),
         ("Is it sharp?\nA.Yes\nB.No", YES_NO),
         ("Is it sharp? A)Yes B)No", YES_NO),
+        ("Is it A too dark B fine C too bright?", {"A": "too dark", "B": "fine", "C": "too bright"}),
         ("Which?\n- A. Blur\n- B. Noise", {"A": "Blur", "B": "Noise"}),
         ("Which? A. Blur (motion) B. Noise (ISO)", {"A": "Blur (motion)", "B": "Noise (ISO)"}),
         ("(A) Sharp (very) (B) Soft", {"A": "Sharp (very)", "B": "Soft"}),
@@ -57,6 +58,8 @@ def test_options_are_found(query: str, options: dict[str, str]) -> None:
         "Taken at 5 a.m. by Mr. B. Smith: is it noisy?",
         "",
         "A.",
+        "Which is sharper, picture A or B?",
+        "Is a photo of a board with A and B on it fine?",
     ],
 )
 def test_no_options_where_there_are_none(query: str) -> None:
