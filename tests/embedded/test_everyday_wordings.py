@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.embedded import places
 from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.properties import properties
@@ -14,6 +15,8 @@ from agenticiqa.pictures.images import Box
 
 def test_two_names_of_one_thing_are_a_yes_or_no_question() -> None:
     assert understand("any noise or grain?").meaning.form == "yes_no"
+    assert understand("is there any halo or oversharpening around the people").meaning.form == "yes_no"
+    assert understand("is there a cast or not?").meaning.form != "degree"
 
 
 def test_a_side_that_is_not_read_stands_for_the_other_end() -> None:
@@ -24,6 +27,10 @@ def test_a_side_that_is_not_read_stands_for_the_other_end() -> None:
 def test_sides_of_an_or_end_before_what_goes_on() -> None:
     assert alternatives("a problem or normal for this kind of shot") == ("problem", "normal")
     assert alternatives("on purpose or a mistake do you think") == ("purpose", "mistake")
+    assert alternatives("are the jeans in focus too or are they blurred", [parse_part("jeans")]) == (
+        "in focus",
+        "blurred",
+    )
 
 
 @pytest.mark.parametrize(("typed", "noun"), [("the backgroud", "background"), ("the forground", "foreground")])
@@ -53,3 +60,22 @@ def test_every_numbered_face_is_located(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_horizon_is_a_matter_of_the_whole_frame() -> None:
     assert properties()["level"].is_of_frame
     assert not properties()["sharp"].is_of_frame
+
+
+@pytest.fixture(scope="module")
+def harsh_orange() -> np.ndarray:
+    """Hard light and shade in browns and oranges, with a white lamp that keeps the light itself neutral."""
+    rng = np.random.default_rng(3)
+    light = np.kron(rng.choice([0.03, 0.15, 0.9], (12, 16)), np.ones((24, 24)))[..., None]
+    picture = 255 * light * np.array([1.0, 0.62, 0.3])
+    picture[24:72, 48:96] = 255
+    return (picture + rng.normal(0, 2, picture.shape)).clip(0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [("why does everything look so orange", "What it shows is mostly warm"), ("how would I fix the contrast", "Lower")],
+)
+def test_answers_follow_what_the_picture_shows(harsh_orange: np.ndarray, query: str, answer: str) -> None:
+    with AgenticIQA(backend="embedded", record=False) as agent:
+        assert agent.assess(harsh_orange, query).answer.startswith(answer)

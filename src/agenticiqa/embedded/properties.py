@@ -38,6 +38,8 @@ class Property:
     """What its bad end is called where people say so and nothing is broken: "soft" of a blurry one."""
     fix: str = ""
     """What helps against its bad end, whatever the cause."""
+    fix_much: str = ""
+    """What helps where there is much of it already."""
 
     @property
     def is_general(self) -> bool:
@@ -99,4 +101,5 @@ def _property(name: str, entry: dict[str, Any]) -> Property:
         sentence=entry["sentence"],
         mild=entry.get("mild", ""),
         fix=entry.get("fix", ""),
+        fix_much=entry.get("fix_much", ""),
     )

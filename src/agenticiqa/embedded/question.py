@@ -231,6 +231,8 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         amounts = _amounts_of(read.amounts, read.claims)
         given = [_option(meaning, *each, amount) for each, amount in zip(options, amounts, strict=True)]
         return replace(meaning, options=_scaled(meaning, given), offered=True)
+    if form == "either_or" and _THERE.match(text) and not re.search(r"\bor (?:not|is|are)\b", text, re.I):
+        return replace(meaning, form="yes_no")  # "is there any halo or ringing?" offers two names, not two answers
     if form == "either_or" and (sides := alternatives(text, meaning.parts)):
         beside = question_reader().read(text, sides)
         amounts = _amounts_of(beside.amounts, beside.claims)
@@ -258,6 +260,9 @@ def _say_the_same(one: OptionMeaning, other: OptionMeaning) -> bool:
     if one.property is None or one.property != other.property or one.amount is None or other.amount is None:
         return False
     return (one.amount > 0.5) == (other.amount > 0.5) and one.text.split()[0].casefold() in _ANY
+
+
+_THERE = re.compile(r"^\W*(?:is|are|was|were|do you see|can you see)\s+(?:there|any|much)\b", re.I)
 
 
 # --- options ---
@@ -355,7 +360,23 @@ _ANY = frozenset({"any", "some", "much", "a", "no"})
 _ASIDE = re.compile(r"\s+(?:do|would|did) you (?:think|say|reckon|find)\b.*$|\s+(?:please|pls)\W*$", re.I)
 _GOES_ON = re.compile(r"\s+(?:for|because|due|when|since|in|on|at|with|instead|given)\b", re.I)
 _ADVERBS = frozenset(
-    {"too", "a", "bit", "very", "rather", "quite", "slightly", "little", "just", "over", "under", "well"}
+    {
+        "too",
+        "a",
+        "bit",
+        "very",
+        "rather",
+        "quite",
+        "slightly",
+        "little",
+        "just",
+        "over",
+        "under",
+        "well",
+        "in",
+        "out",
+        "of",
+    }
 )
 
 
@@ -376,6 +397,7 @@ def alternatives(text: str, parts: Sequence[Part] = ()) -> tuple[str, str] | Non
     if len(after.split()) > _MOST_WORDS:
         after = " ".join((_GOES_ON.split(after, maxsplit=1)[0] or after).split()[:_MOST_WORDS])
     # As many words as the other side has, with the adverbs before them.
+    before = re.sub(r"(?<=\w)\s+too$", "", before, flags=re.I)  # "in focus too, or blurred?"
     words, wanted = _OPENING.sub("", before).split(), max(1, len(after.split()))
     start = max(0, len(words) - wanted)
     while start > 0 and words[start - 1].casefold() in _ADVERBS:

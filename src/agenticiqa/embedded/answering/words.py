@@ -270,11 +270,28 @@ def why(problem: AnswerProblem) -> EmbeddedAnswer:
             return EmbeddedAnswer(text, (said,), measured=(*seen.measured, *told.measured))
     if so is not None and so < 0.5:
         said = f"I do not find that: {statement(problem, asked, -end)[0].lower()}{statement(problem, asked, -end)[1:]}"
-        return EmbeddedAnswer("It does not look so", (said, told.sentence), doubts=doubts, measured=told.measured)
+        not_so = EmbeddedAnswer("It does not look so", (said, told.sentence), doubts=doubts, measured=told.measured)
+        return (_mostly(problem) if asked.name == "colour_cast" else None) or not_so
     causes = [each for each in problem.evidence.advice() if each.because]
     because = tuple(dict.fromkeys(each.because for each in causes))[:2]
     text = _first(told)
     return EmbeddedAnswer(text, (told.sentence, *because), doubts=doubts, measured=told.measured)
+
+
+_TONES = {
+    "warm": re.compile(r"\b(?:orange|yellow|red|brown|warm|gold)", re.I),
+    "cool": re.compile(r"\b(?:blue|cold|cool|teal|cyan)", re.I),
+}
+
+
+def _mostly(problem: AnswerProblem) -> EmbeddedAnswer | None:
+    """Of "why so orange?": without a cast the scene itself may be of that colour."""
+    seen = problem.told("colour_scheme")
+    asked = next((tone for tone, words in _TONES.items() if words.search(problem.meaning.text)), None)
+    if asked is None or seen is None or seen.values.get(asked, 0.0) < 0.8 or seen.values.get("neutral", 1.0) > 0.5:
+        return None
+    said = f"{seen.sentence} The scene or its light may be so; the white balance moves it."
+    return EmbeddedAnswer(f"What it shows is mostly {asked}", (said,), measured=seen.measured)
 
 
 def what_is_wrong(problem: AnswerProblem) -> EmbeddedAnswer:
@@ -301,7 +318,10 @@ def advice(problem: AnswerProblem) -> EmbeddedAnswer:
     # "How do I fix that?" of what is no fault here means what is one.
     meant = problem.meaning.follows != "fix" or (so or 0.0) >= 0.5
     if asked is not None and asked.fix and (not found or (meant and not own and (so is None or so < 0.5))):
-        return EmbeddedAnswer(asked.fix, (told.sentence,) if told else (), measured=measured)
+        much = asked.fix_much and told is not None and (claim_chance(told, asked, 1) or 0.0) >= 0.5
+        return EmbeddedAnswer(
+            asked.fix_much if much else asked.fix, (told.sentence,) if told else (), measured=measured
+        )
     if not found:
         sentences = (told.sentence,) if told else ()
         fixes = [property_named(name).fix for name in told.wanting] if told else []
