@@ -2,13 +2,14 @@
 
     python benchmarks/faults/service_abuse.py [--seconds 180] [--memory 8G] [--command PATH]
 
-Four keys on loopback. Honest: 200 clients that send small pictures to be measured, and come back when they are told
-to. Greedy: clients that send pairs of 49 megapixels to be measured with every tool, again and again. Slow: 50 uploads
-that dribble. Hostile: small files that take minutes to read, JSON that grows when it is built, uploads that are
-refused. The honest clients alone and all together, in turn, so that whatever else the machine does meets both.
-Prints honest answers per second of both, what was lost, how abuse was answered, and the server's peak of memory beside
-its budget, as JSON. `--command` names the
-`agenticiqa` of another version, for comparison; `--address-space` keeps such a one from taking the whole machine.
+Four keys on loopback. Honest: clients that send small pictures to be measured, and come back when they are told to.
+Greedy: clients that send pairs of 49 megapixels to be measured with every tool, again and again. Slow: uploads that
+dribble. Hostile: pictures that take minutes to read, megabytes of regions, uploads for tools that do not exist, and
+paths that lead out of the allowed folder while they are looked at. The honest clients alone and all together, in turn,
+so that whatever else the machine does meets both. Prints honest answers per second of both, what was lost, how abuse
+was answered, the memory of the server with its workers round by round beside its budget, what it keeps on disk, and how
+long it took to end when it was told to under abuse, as JSON. `--command` names the `agenticiqa` of another version, for
+comparison; `--address-space` keeps such a one from taking the whole machine.
 """
 
 from __future__ import annotations
@@ -25,12 +26,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 from multiprocessing import Queue
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -41,14 +41,32 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "speed"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from service_load import environment, make_pictures, wait_until_ready
 
-from support.slow_pictures import blocks_j2k, many_chunks, many_pages, many_scans
+from support.slow_pictures import blocks_j2k, many_chunks, many_pages, many_scans, scans_inside_tiff
 
 SIDE = 7000
 TOOLS = ["sharpness", "noise", "blockiness"]
 GIGABYTE = 1024**3
-POLL_INTERVAL_S = 0.2
+POLL_INTERVAL_S = 0.5
+GRACE_S = 30
+LAST_ROUND_S = 40
+SECRET_WIDTH = 123
 COME_BACK_S = 0.2
 """How soon a greedy client asks again, whatever it is told."""
+
+
+def secret() -> bytes:
+    """A picture that no client may see: 123 pixels wide, unlike any other here."""
+    return blank(SECRET_WIDTH)
+
+
+def harmless() -> bytes:
+    return blank(64)
+
+
+def blank(width: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (width, 64), (200, 30, 90)).save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def large_pair() -> tuple[bytes, bytes]:
@@ -63,7 +81,7 @@ def large_pair() -> tuple[bytes, bytes]:
 
 
 class Server:
-    """``agenticiqa serve`` with four keys, and a look at its memory."""
+    """``agenticiqa serve`` with a key for each sort of client, and a look at its memory."""
 
     def __init__(self, command: Path, options: list[str], address_space: float | None) -> None:
         self._home = tempfile.TemporaryDirectory()
@@ -77,10 +95,16 @@ class Server:
             for name in ("honest", "greedy", "slow", "hostile")
         }  # fmt: skip
 
+        self.home, self.root = home, home / "allowed"
+        for folder, content in ((self.root / "inside", harmless()), (home / "out", secret())):
+            folder.mkdir(parents=True)
+            (folder / "picture.png").write_bytes(content)
+        (self.root / "picture.png").write_bytes(harmless())
         limit = ["prlimit", f"--as={int(address_space * GIGABYTE)}"] if address_space else []
         self.log = (home / "stderr.log").open("w")
         self.process = subprocess.Popen(
-            [*limit, str(command), "serve", "--port", "0", "--json", *file, *options],
+            [*limit, str(command), "serve", "--port", "0", "--json", "--grace", str(GRACE_S),
+             "--allowed-root", str(self.root), *file, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment(home), cwd=home,
         )  # fmt: skip
         assert self.process.stdout is not None
@@ -94,35 +118,42 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._watching = False
+        self.end()
+        self.log.close()
+        self._home.cleanup()
+
+    def end(self) -> float:
+        """Seconds from the signal to the end; killed after two minutes."""
+        self._watching, told = False, time.monotonic()
         self.process.terminate()
         try:
             self.process.wait(120)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.log.close()
-        self._home.cleanup()
+        return time.monotonic() - told
+
+    def resident(self) -> int:
+        """Bytes of memory of the server and its workers; what forked processes share is counted once."""
+        total, waiting = 0, [self.process.pid]
+        while waiting:
+            process = Path(f"/proc/{waiting.pop()}")
+            try:
+                proportional = (process / "smaps_rollup").read_text().split("Pss:", 1)[1].split()[0]
+                children = [(task / "children").read_text().split() for task in (process / "task").iterdir()]
+            except (OSError, IndexError):
+                continue  # it ended meanwhile
+            total += int(proportional) * 1024
+            waiting += [int(child) for own in children for child in own]
+        return total
+
+    def stored(self) -> int:
+        return sum(file.stat().st_size for file in self.home.rglob("*") if file.is_file() and not file.is_symlink())
 
     def _watch(self) -> None:
         while self._watching and self.process.poll() is None:
-            # Together with the processes that read pictures, which belong to the threads that started them.
-            tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-            resident = _resident(self.process.pid) + sum(_resident(int(child)) for child in _words(tasks))
-            self.peak = max(self.peak, resident)
+            self.peak = max(self.peak, self.resident())
             time.sleep(POLL_INTERVAL_S)
-
-
-def _words(files: Iterable[Path]) -> Iterator[str]:
-    for file in files:
-        with suppress(OSError):
-            yield from file.read_text().split()
-
-
-def _resident(pid: int) -> int:
-    """Bytes; 0 for a process that is gone."""
-    pages = list(_words([Path(f"/proc/{pid}/statm")]))
-    return int(pages[1]) * 4096 if pages else 0
 
 
 class Honest:
@@ -177,6 +208,12 @@ class Abuse:
     slow: Counter[str] = field(default_factory=Counter)
     hostile: Counter[str] = field(default_factory=Counter)
 
+    def __iadd__(self, other: Abuse) -> Abuse:
+        self.greedy += other.greedy
+        self.slow += other.slow
+        self.hostile += other.hostile
+        return self
+
 
 async def greedy(url: str, key: str, pair: tuple[bytes, bytes], end: float, ended: Counter[str]) -> None:
     test, reference = pair
@@ -219,41 +256,79 @@ async def slow(url: str, key: str, end: float, ended: Counter[str]) -> None:
             writer.close()
 
 
-async def hostile(url: str, key: str, end: float, ended: Counter[str]) -> None:
-    slow_files = [many_scans(), many_pages(250_000, side=400), many_chunks(200_000), blocks_j2k()]
+def few_chunks() -> bytes:
+    """Below the limit of an upload."""
+    return many_chunks(200_000)
+
+
+def hostile_requests(root: Path) -> dict[str, dict[str, Any]]:
+    """By kind, what is sent: the path, and what ``httpx`` makes its body of."""
+    found: dict[str, dict[str, Any]] = {}
+    for made in (many_scans, scans_inside_tiff, many_pages, few_chunks, blocks_j2k):
+        file = {"image": (made.__name__, made())}
+        found[f"{made.__name__}, preview"] = {"url": "/v1/preview", "files": file}
+        found[f"{made.__name__}, assess"] = {"url": "/v1/assess", "files": file, "data": {"query": "Is it sharp?"}}
     regions = {str(number): [0, 0, 1, 1] for number in range(1_000_000)}
-    hidden = json.dumps({"image": {"example": "dandelion"}, "regions": regions})
-    requests = [
-        *(("/v1/preview", {"files": {"image": ("a", data)}}) for data in slow_files),
-        *(("/v1/assess", {"files": {"image": ("a", data)}}) for data in slow_files),
-        ("/v1/assess", {"content": hidden, "headers": {"Content-Type": "application/json"}}),
-        ("/v1/measure", {"files": {"image": ("a.png", large_pair()[0])}, "data": {"tools": "no_such_tool"}}),
-    ]
+    body = json.dumps({"image": {"path": str(root / "picture.png")}, "regions": regions})
+    found["megabytes of regions"] = {
+        "url": "/v1/assess", "content": body, "headers": {"Content-Type": "application/json"}
+    }  # fmt: skip
+    noise = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (1500, 1500, 3), np.uint8)).save(noise, "PNG")
+    found["unknown tool"] = {
+        "url": "/v1/measure", "files": {"image": ("a.png", noise.getvalue())}, "data": {"tools": "no_such_tool"}
+    }  # fmt: skip
+    found["swapped link"] = {
+        "url": "/v1/measure", "json": {"image": {"path": str(root / "swapped" / "picture.png")}, "tools": ["sharpness"]}
+    }  # fmt: skip
+    return found
+
+
+async def hostile(url: str, key: str, kind: str, request: dict[str, Any], end: float, ended: Counter[str]) -> None:
     async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=300) as client:
-        for path, given in cycle(requests):
-            if time.monotonic() > end:
-                return
+        while time.monotonic() < end:
             try:
-                ended[str((await client.post(path, **given)).status_code)] += 1
-            except httpx.TransportError as error:
-                ended[type(error).__name__] += 1
+                reply = await asyncio.wait_for(client.post(**request), max(end - time.monotonic(), 1))
+                seen = (
+                    " SEEN FROM OUTSIDE" if kind == "swapped link" and f'"width":{SECRET_WIDTH}' in reply.text else ""
+                )
+                ended[f"{kind}: {reply.status_code}{seen}"] += 1
+            except (httpx.TransportError, asyncio.TimeoutError) as error:
+                ended[f"{kind}: {type(error).__name__}"] += 1
+            await asyncio.sleep(COME_BACK_S if kind != "swapped link" else 0.02)
+
+
+def swap(root: Path, end: float) -> None:
+    """A folder of the root that is now itself, now a link out of it."""
+    inside, link = root / "inside", root / "swapped"
+    while time.monotonic() < end:
+        for target in (inside, root.parent / "out"):
+            made = root / "made"
+            made.unlink(missing_ok=True)
+            made.symlink_to(target, target_is_directory=True)
+            made.replace(link)
 
 
 def abusing(
-    server: tuple[str, dict[str, str]], pair: tuple[bytes, bytes], arguments: argparse.Namespace, told: Queue[Abuse]
+    server: tuple[str, dict[str, str], Path],
+    pair: tuple[bytes, bytes],
+    arguments: argparse.Namespace,
+    told: Queue[Abuse],
 ) -> None:
     """One round of abuse, in a process of its own: the honest clients' own work must not suffer from it."""
-    url, keys = server
+    url, keys, root = server
+    abuse, requests = Abuse(), hostile_requests(root)
     end = time.monotonic() + arguments.seconds / arguments.rounds
-    abuse = Abuse()
 
     async def all_of_it() -> None:
         await asyncio.gather(
             *(greedy(url, keys["greedy"], pair, end, abuse.greedy) for _ in range(arguments.greedy)),
             *(slow(url, keys["slow"], end, abuse.slow) for _ in range(arguments.slow)),
-            *(hostile(url, keys["hostile"], end, abuse.hostile) for _ in range(arguments.hostile)),
+            *(hostile(url, keys["hostile"], kind, request, end, abuse.hostile) for kind, request in requests.items()),
         )
 
+    swapping = threading.Thread(target=swap, args=(root, end), daemon=True)
+    swapping.start()
     asyncio.run(all_of_it())
     told.put(abuse)
 
@@ -261,7 +336,7 @@ def abusing(
 def together(server: Server, honest: Honest, pair: tuple[bytes, bytes], arguments: argparse.Namespace) -> Abuse:
     context = multiprocessing.get_context("spawn")
     told: Queue[Abuse] = context.Queue()
-    process = context.Process(target=abusing, args=((server.url, server.keys), pair, arguments, told))
+    process = context.Process(target=abusing, args=((server.url, server.keys, server.root), pair, arguments, told))
     process.start()
     asyncio.run(honest.all(arguments.clients, arguments.seconds / arguments.rounds))
     found = told.get(timeout=120)
@@ -269,15 +344,27 @@ def together(server: Server, honest: Honest, pair: tuple[bytes, bytes], argument
     return found
 
 
+def ended_under_abuse(server: Server, pair: tuple[bytes, bytes], arguments: argparse.Namespace) -> float:
+    """Seconds that the server took to end, told so in the middle of a round of abuse."""
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(
+        target=abusing, args=((server.url, server.keys, server.root), pair, arguments, context.Queue())
+    )
+    process.start()
+    time.sleep(LAST_ROUND_S)
+    taken = server.end()
+    process.kill()
+    return taken
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=180, help="of abuse, in all rounds together")
     parser.add_argument("--alone-seconds", type=float, default=90, help="of honest clients alone")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--greedy", type=int, default=6)
-    parser.add_argument("--slow", type=int, default=50)
-    parser.add_argument("--hostile", type=int, default=4)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--greedy", type=int, default=3)
+    parser.add_argument("--slow", type=int, default=20)
     parser.add_argument("--memory", help="the server's budget, such as 8G; its default where none is given")
     parser.add_argument("--command", type=Path, default=Path(sys.executable).with_name("agenticiqa"))
     parser.add_argument("--address-space", type=float, help="gigabytes of addresses that the server may use")
@@ -288,16 +375,16 @@ def main() -> None:
         with Server(arguments.command, options, arguments.address_space) as server:
             alone, honest = (Honest(server.url, server.keys["honest"], pictures) for _ in range(2))
             abuse = Abuse()
-            peak_alone = 0
+            peak_alone, after_rounds, kept = 0, [], []
             for _ in range(arguments.rounds):
                 asyncio.run(alone.all(arguments.clients, arguments.alone_seconds / arguments.rounds))
                 peak_alone = peak_alone or server.peak
-                found = together(server, honest, pair, arguments)
-                abuse.greedy += found.greedy
-                abuse.slow += found.slow
-                abuse.hostile += found.hostile
-            died = server.process.poll()
-            peak = server.peak
+                abuse += together(server, honest, pair, arguments)
+                after_rounds.append(round(server.resident() / GIGABYTE, 2))
+                kept.append(round(server.stored() / 1024**2))
+                print(f"round {len(kept)}: {after_rounds[-1]} GB, {kept[-1]} MB on disk", file=sys.stderr, flush=True)
+            died, peak = server.process.poll(), server.peak
+            ending = ended_under_abuse(server, pair, arguments)
     figures = {
         "honest answers per second, alone": round(alone.rate, 2),
         "honest answers per second, under abuse": round(honest.rate, 2),
@@ -307,8 +394,12 @@ def main() -> None:
         "longest an honest client waited for an answer, s": [round(max(each.waits), 1) for each in (alone, honest)],
         "greedy requests by status": dict(abuse.greedy),
         "slow uploads by end": dict(abuse.slow),
-        "hostile requests by status": dict(abuse.hostile),
+        "hostile requests by kind and status": dict(sorted(abuse.hostile.items())),
         "peak memory GB, alone and under abuse": [round(peak_alone / GIGABYTE, 2), round(peak / GIGABYTE, 2)],
+        "memory GB after each round": after_rounds,
+        "MB kept on disk after each round": kept,
+        "seconds to end when told under abuse": round(ending, 1),
+        "grace": GRACE_S,
         "budget": arguments.memory or "70 % of the machine or container",
         "the server": "went on" if died is None else f"ended with {died}",
         "load average": [round(value, 1) for value in os.getloadavg()],
