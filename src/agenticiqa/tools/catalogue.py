@@ -268,10 +268,7 @@ def pyiqa_spec(entry: CatalogueEntry, settings: PyiqaSettings) -> MetricSpec:
 
 
 def fetch(
-    entry: CatalogueEntry,
-    settings: ToolSettings | None = None,
-    folder: Path | None = None,
-    archive: Path | None = None,
+    entry: CatalogueEntry, settings: ToolSettings | None = None, folder: Path | None = None, archive: Path | None = None
 ) -> str:
     """Get what the tool lacks and prove that it runs; returns what was done, in words.
 

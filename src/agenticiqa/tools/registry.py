@@ -60,7 +60,6 @@ class Tool:
     metric: Metric
     calibration: Calibration | None = None
     entry: CatalogueEntry | None = field(default=None, compare=False)
-    """What the catalogue says about it; None for a plug-in's tool."""
 
     def __post_init__(self) -> None:
         unknown = {*self.spec.good_at} - {*CATEGORIES}
@@ -315,8 +314,7 @@ def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
     for name in (*settings.allow, *settings.deny):
         if tool_key(name) not in known:
             raise ConfigError(
-                f"tools.allow or tools.deny names the unknown tool {name!r}.",
-                hint="`agenticiqa tools list` names all.",
+                f"tools.allow or tools.deny names the unknown tool {name!r}.", hint="`agenticiqa tools list` names all."
             )
     allowed, denied = {*map(tool_key, settings.allow)}, {*map(tool_key, settings.deny)}
     left_out = {

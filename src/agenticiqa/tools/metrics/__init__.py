@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 
 from agenticiqa.tools.metrics.base import (
     Array,
@@ -46,6 +46,15 @@ __all__ = [
 ]
 
 
+def _measured(
+    function: Callable[[Views], Measurement],
+    spec: MetricSpec,
+    test: Array | Picture | Views,
+    reference: Array | Picture | None = None,
+) -> Measurement:
+    return function(Views.of(test, reference, spec))
+
+
 class _LazyMetrics(Mapping[str, Metric]):
     def __init__(self) -> None:
         self._loaded: dict[str, Metric] = {}
@@ -57,8 +66,8 @@ class _LazyMetrics(Mapping[str, Metric]):
             if name not in self._loaded:
                 module = importlib.import_module(f"{__name__}.{module_name}")
                 function = name.lower().replace("-", "_")
-                make_map = getattr(module, f"{function}_map", None)
-                self._loaded[name] = Metric(declared(name), getattr(module, function), make_map)
+                measure = partial(_measured, getattr(module, function), declared(name))
+                self._loaded[name] = Metric(declared(name), measure, getattr(module, f"{function}_map", None))
             return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:

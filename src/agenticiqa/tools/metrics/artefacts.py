@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, Measurement
 from agenticiqa.tools.metrics.filters import separable, strips
-from agenticiqa.tools.metrics.views import Picture, Views
+from agenticiqa.tools.metrics.views import Views
 
 # --- Noise probe: the standard deviation of the noise, in 8-bit grey levels ---
 
@@ -18,12 +18,12 @@ MOST_PATCHES = 30_000
 FEWEST_PATCHES = 4 * SIDE * SIDE
 
 
-def noise(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def noise(views: Views) -> Measurement:
     """Standard deviation of the noise.
 
     ``value`` in 8-bit levels; ``details``: ``sigma_red``, ``sigma_green``, ``sigma_blue`` or ``sigma_luma``.
     """
-    picture = Views.of(test, reference, declared("noise")).test
+    picture = views.test
     if picture.is_grey:
         sigma = _sigma(picture.luma())
         return Measurement(sigma, details={"sigma_luma": sigma})
@@ -73,12 +73,12 @@ MOST = 100.0
 CUT_AT = np.float32(12 / 255)
 
 
-def blockiness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def blockiness(views: Views) -> Measurement:
     """Excess of steps on the 8×8 block grid.
 
     ``value``: relative excess of the steps on the grid; ``details``: ``across``, ``down`` and the grid.
     """
-    luma = Views.of(test, reference, declared("blockiness")).test.luma()
+    luma = views.test.luma()
     across, offset_x = _excess(luma, axis=1)
     down, offset_y = _excess(luma, axis=0)
     value = min(MOST, (across + down) / 2)
@@ -105,12 +105,12 @@ STRONG_EDGE = 0.06
 FEWEST_PIXELS = 64
 
 
-def ringing(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ringing(views: Views) -> Measurement:
     """Ripple beside strong edges, above that of the rest.
 
     ``value`` in 8-bit levels; ``details``: ``beside_edges`` and ``elsewhere``.
     """
-    luma = Views.of(test, reference, declared("ringing")).test.luma()
+    luma = views.test.luma()
     across = cv2.Sobel(luma, cv2.CV_32F, 1, 0, scale=1 / 8)
     down = cv2.Sobel(luma, cv2.CV_32F, 0, 1, scale=1 / 8)
     edges = (cv2.magnitude(across, down) > STRONG_EDGE).astype(np.uint8)
@@ -139,9 +139,9 @@ FLAT = 4
 SMALLEST_STEP, LARGEST_STEP = 2, 24
 
 
-def banding(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def banding(views: Views) -> Measurement:
     """Share of pixels on false contours. ``value`` in percent; ``details``: ``grey_levels_used``."""
-    luma = Views.of(test, reference, declared("banding")).test.luma8()
+    luma = views.test.luma8()
     value = 100 * (_contours(luma, axis=1) + _contours(luma, axis=0)) / luma.size
     levels = float(np.count_nonzero(cv2.calcHist([luma], [0], None, [256], (0, 256))))
     return Measurement(min(value, 100.0), details={"grey_levels_used": levels})

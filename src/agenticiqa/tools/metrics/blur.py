@@ -7,8 +7,8 @@ import math
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
-from agenticiqa.tools.metrics.views import Picture, Views
+from agenticiqa.tools.metrics.base import FloatArray, Measurement
+from agenticiqa.tools.metrics.views import Views
 
 # --- Sharpness probe: how many pixels wide the picture's edges are ---
 
@@ -20,12 +20,11 @@ CLEAREST_SHARE = 0.3
 LARGEST_SAMPLE = 1 << 22
 
 
-def sharpness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def sharpness(views: Views) -> Measurement:
     """Median edge width in pixels: about 1 for a hard step, more for blur.
 
     ``value`` in pixels; ``details``: edge widths across and down, ``edges``, ``laplacian_variance``.
     """
-    views = Views.of(test, reference, declared("sharpness"))
     luma = _sample(views.test.luma())
     widths, heights = _edges(luma)
     widths_down, heights_down = _edges(np.ascontiguousarray(luma.T))
@@ -87,12 +86,11 @@ SHORTEST, LONGEST = 4, 200.0
 HIGHEST_FREQUENCY = 0.3
 
 
-def motion_blur(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def motion_blur(views: Views) -> Measurement:
     """Length of motion blur; 0 where none is found.
 
     ``value`` in pixels; ``details``: ``degrees`` to the horizontal and ``directionality``, 0 to 1.
     """
-    views = Views.of(test, reference, declared("motion_blur"))
     luma = _middle(views.test.luma())
     radians, directionality = _direction(luma)
     length = _length(luma, radians) if directionality >= DIRECTIONAL else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
 from agenticiqa.tools.metrics.filters import LAB, channel_extremes, magnitude, strips, total, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -24,12 +24,11 @@ DEGREE = np.float32(np.pi / 180)
 POWER_25_7 = np.float32(25.0**7)
 
 
-def ciede2000(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ciede2000(views: Views) -> Measurement:
     """Mean CIEDE2000 colour difference.
 
     ``value``: mean Delta E 2000, 0 for equal pictures; ``map``: Delta E of each pixel.
     """
-    views = Views.of(test, reference, declared("CIEDE2000"))
     kept = np.empty(views.size, np.float32)
     for start, stop in strips(*views.size):
         one = lab_of(views.test.rgb_rows(start, stop))
@@ -132,9 +131,9 @@ def _hue(a: FloatArray, b: FloatArray) -> FloatArray:
 # --- Colourfulness probe ---
 
 
-def colourfulness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def colourfulness(views: Views) -> Measurement:
     """Colourfulness after Hasler and Süsstrunk (M3). ``value``: 0 for grey; ``details``: ``spread`` and ``offset``."""
-    means, spread = _means_and_spread(Views.of(test, reference, declared("colourfulness")).test, _opponents)
+    means, spread = _means_and_spread(views.test, _opponents)
     offset = math.hypot(*means)
     return Measurement(spread + 0.3 * offset, details={"spread": spread, "offset": offset})
 
@@ -160,9 +159,9 @@ def _means_and_spread(
 # --- Saturation probe ---
 
 
-def saturation(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def saturation(views: Views) -> Measurement:
     """Mean saturation of the colours. ``value``, 0 to 1."""
-    picture = Views.of(test, reference, declared("saturation")).test
+    picture = views.test
     spread = value = 0.0
     for start, stop in strips(*picture.size):
         rgb = np.clip(picture.rgb_rows(start, stop), 0, 1)
@@ -176,12 +175,12 @@ def saturation(test: Array | Views, reference: Array | Picture | None = None) ->
 # --- Colour cast probe: which way the picture as a whole leans ---
 
 
-def colour_cast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def colour_cast(views: Views) -> Measurement:
     """Distance of the mean colour from grey.
 
     ``value`` in units of CIE Lab; ``details``: ``cast_factor``, ``hue_degrees`` and more.
     """
-    means, spread = _means_and_spread(Views.of(test, reference, declared("colour_cast")).test, _a_and_b)
+    means, spread = _means_and_spread(views.test, _a_and_b)
     distance = math.hypot(*means)
     details = {
         "a": float(means[0]),

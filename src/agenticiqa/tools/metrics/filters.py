@@ -89,8 +89,7 @@ _PREWITT_MEAN = np.full(3, 1 / 3, np.float32)
 def prewitt_magnitude(image: FloatArray) -> FloatArray:
     """Prewitt gradient, scaled by 1/3 and zero outside the picture, as GMSD and MDSI define it."""
     return magnitude(
-        separable(image, _PREWITT_STEP, _PREWITT_MEAN, ZERO),
-        separable(image, _PREWITT_MEAN, _PREWITT_STEP, ZERO),
+        separable(image, _PREWITT_STEP, _PREWITT_MEAN, ZERO), separable(image, _PREWITT_MEAN, _PREWITT_STEP, ZERO)
     )
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
 from agenticiqa.tools.metrics.filters import (
     YIQ,
     magnitude,
@@ -36,9 +36,8 @@ def _features(picture: Picture, factor: int) -> tuple[FloatArray, FloatArray, Fl
     return picture.share("fsim", make)
 
 
-def fsim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def fsim(views: Views) -> Measurement:
     """Feature similarity with colour (FSIMc). ``value``, 0 to 1 (equal pictures); ``map``: local similarity."""
-    views = Views.of(test, reference, declared("FSIM"))
     factor = viewing_factor(views.size)
     features = views.on_both(lambda picture: _features(picture, factor))
     (yiq_one, phase_one, gradient_one), (yiq_other, phase_other, gradient_other) = features

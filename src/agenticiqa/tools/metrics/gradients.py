@@ -8,24 +8,8 @@ from collections.abc import Iterator
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
-from agenticiqa.tools.metrics.filters import (
-    REPLICATE,
-    SYMMETRIC,
-    YIQ,
-    ZERO,
-    Padding,
-    correlate,
-    placed,
-    prewitt_magnitude,
-    separable,
-    shrink,
-    similarity,
-    strips_with_halo,
-    total,
-    transform_colours,
-    viewing_factor,
-)
+from agenticiqa.tools.metrics import filters
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
 from agenticiqa.tools.metrics.views import Picture, Views
 
 # --- GMSD: how unevenly gradient similarity is spread over the picture ---
@@ -34,24 +18,23 @@ from agenticiqa.tools.metrics.views import Picture, Views
 T = np.float32(170)
 
 
-def gmsd(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def gmsd(views: Views) -> Measurement:
     """Gradient magnitude similarity deviation (GMSD).
 
     ``value``: 0 for equal pictures; ``map``: gradient similarity; ``details``: ``mean_similarity``.
     """
-    views = Views.of(test, reference, declared("GMSD"))
-    one, other = views.on_both(lambda picture: shrink(picture.luma8(), 2))
-    similarity = np.empty(one.shape, np.float32)
+    one, other = views.on_both(lambda picture: filters.shrink(picture.luma8(), 2))
+    kept = np.empty(one.shape, np.float32)
     losses = squares = 0.0
-    for read, keep in strips_with_halo(one.shape[0], one.shape[1], 1):
-        loss = _loss(prewitt_magnitude(one[read])[keep], prewitt_magnitude(other[read])[keep])
-        losses += total(loss)
+    for read, keep in filters.strips_with_halo(one.shape[0], one.shape[1], 1):
+        loss = _loss(filters.prewitt_magnitude(one[read])[keep], filters.prewitt_magnitude(other[read])[keep])
+        losses += filters.total(loss)
         squares += float(np.vdot(loss, loss))
         start = read.start + keep.start
-        np.subtract(1, loss, out=similarity[start : start + loss.shape[0]])
-    count = similarity.size
+        np.subtract(1, loss, out=kept[start : start + loss.shape[0]])
+    count = kept.size
     variance = max(0.0, (squares - losses * losses / count) / (count - 1))
-    return Measurement(math.sqrt(variance), map=similarity, details={"mean_similarity": 1 - losses / count})
+    return Measurement(math.sqrt(variance), map=kept, details={"mean_similarity": 1 - losses / count})
 
 
 def _loss(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -75,29 +58,28 @@ GRADIENT_SHARE = np.float32(0.6)
 POWER = 0.25
 
 
-def mdsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def mdsi(views: Views) -> Measurement:
     """Mean deviation similarity index (MDSI). ``value``: 0 for equal pictures; ``map``: combined similarity."""
-    views = Views.of(test, reference, declared("MDSI"))
-    factor = viewing_factor(views.size)
-    padding = Padding((factor - 1) // 2, factor // 2)
+    factor = filters.viewing_factor(views.size)
+    padding = filters.Padding((factor - 1) // 2, factor // 2)
     one, other = views.on_both(lambda picture: _lhm_planes(picture, factor, padding))
     combined = GRADIENT_SHARE * _structure(one[0], other[0])
     combined += (1 - GRADIENT_SHARE) * _chromaticity(one, other)
     return Measurement(_deviation(combined), map=combined)
 
 
-def _lhm_planes(picture: Picture, factor: int, padding: Padding) -> list[FloatArray]:
-    lhm = transform_colours(picture.pooled_rgb(factor, padding), LHM)
+def _lhm_planes(picture: Picture, factor: int, padding: filters.Padding) -> list[FloatArray]:
+    lhm = filters.transform_colours(picture.pooled_rgb(factor, padding), LHM)
     return [np.asarray(plane, np.float32) for plane in cv2.split(lhm)]
 
 
 def _structure(one: FloatArray, other: FloatArray) -> FloatArray:
-    between = prewitt_magnitude((one + other) * np.float32(0.5))
-    one, other = prewitt_magnitude(one), prewitt_magnitude(other)
+    between = filters.prewitt_magnitude((one + other) * np.float32(0.5))
+    one, other = filters.prewitt_magnitude(one), filters.prewitt_magnitude(other)
     # The difference first: for equal pictures it is exactly zero, and the fourth roots below magnify dust.
-    found = similarity(one, between, C2)
-    found -= similarity(other, between, C2)
-    found += similarity(one, other, C1)
+    found = filters.similarity(one, between, C2)
+    found -= filters.similarity(other, between, C2)
+    found += filters.similarity(one, other, C1)
     return found
 
 
@@ -129,20 +111,19 @@ NO_WEIGHT = 1e-25
 REACH = 4
 
 
-def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def haarpsi(views: Views) -> Measurement:
     """Haar wavelet-based perceptual similarity index (HaarPSI).
 
     ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
     """
-    views = Views.of(test, reference, declared("HaarPSI"))
     odd = max(views.test.height % 2, views.test.width % 2)
-    padding = Padding(0, odd)
+    padding = filters.Padding(0, odd)
     one = views.test.pooled_rgb(2, padding)
     other = views.reference.pooled_rgb(2, padding)
     with_colour = not (views.test.is_grey and views.reference.is_grey)
     kept = np.empty(one.shape[:2], np.float32)
     response = weight = 0.0
-    for read, keep in strips_with_halo(one.shape[0], one.shape[1], REACH):
+    for read, keep in filters.strips_with_halo(one.shape[0], one.shape[1], REACH):
         maps, weights = _haar_strip(one[read], other[read], with_colour)
         # Where neither picture has structure they agree: a weight too small to count says so in the map.
         local = np.full_like(maps[0][keep], BEST * NO_WEIGHT)
@@ -152,8 +133,8 @@ def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Me
             local_weight += part_weight
             part *= part_weight
             local += part
-        response += total(local)
-        weight += total(local_weight)
+        response += filters.total(local)
+        weight += filters.total(local_weight)
         start = read.start + keep.start
         kept[start : start + local.shape[0]] = local / local_weight
     # From the sigmoid's values for no and full similarity to 0 and 1.
@@ -164,19 +145,19 @@ def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Me
 
 
 def _haar_strip(one: FloatArray, other: FloatArray, with_colour: bool) -> tuple[list[FloatArray], list[FloatArray]]:
-    yiq_one, yiq_other = transform_colours(one, YIQ), transform_colours(other, YIQ)
+    yiq_one, yiq_other = filters.transform_colours(one, filters.YIQ), filters.transform_colours(other, filters.YIQ)
     y_one, i_one, q_one = cv2.split(yiq_one)
     y_other, i_other, q_other = cv2.split(yiq_other)
     maps, weights = [], []
     for down in (True, False):
-        fine = similarity(_haar(y_one, 2, down), _haar(y_other, 2, down), HAAR_C)
-        fine += similarity(_haar(y_one, 4, down), _haar(y_other, 4, down), HAAR_C)
+        fine = filters.similarity(_haar(y_one, 2, down), _haar(y_other, 2, down), HAAR_C)
+        fine += filters.similarity(_haar(y_one, 4, down), _haar(y_other, 4, down), HAAR_C)
         fine *= np.float32(0.5)
         maps.append(fine)
         weights.append(np.maximum(_haar(y_one, 8, down), _haar(y_other, 8, down)))
     if with_colour:
-        chroma = similarity(_mean2(i_one), _mean2(i_other), HAAR_C)
-        chroma += similarity(_mean2(q_one), _mean2(q_other), HAAR_C)
+        chroma = filters.similarity(_mean2(i_one), _mean2(i_other), HAAR_C)
+        chroma += filters.similarity(_mean2(q_one), _mean2(q_other), HAAR_C)
         chroma *= np.float32(0.5)
         maps.append(chroma)
         weights.append((weights[0] + weights[1]) * np.float32(0.5))
@@ -190,12 +171,12 @@ def _haar(image: Array, size: int, down: bool) -> FloatArray:
     flat = np.ones(size, np.float32)
     anchor = (size // 2 - 1, size // 2 - 1)
     across, vertical = (flat, step) if down else (step, flat)
-    found = cv2.sepFilter2D(image, cv2.CV_32F, across, vertical, anchor=anchor, borderType=ZERO)
+    found = cv2.sepFilter2D(image, cv2.CV_32F, across, vertical, anchor=anchor, borderType=filters.ZERO)
     return np.abs(np.asarray(found, np.float32))
 
 
 def _mean2(image: Array) -> FloatArray:
-    found = cv2.boxFilter(image, cv2.CV_32F, (2, 2), anchor=(0, 0), borderType=ZERO)
+    found = cv2.boxFilter(image, cv2.CV_32F, (2, 2), anchor=(0, 0), borderType=filters.ZERO)
     return np.abs(np.asarray(found, np.float32))
 
 
@@ -224,23 +205,21 @@ NEIGHBOURS = (
 )
 
 
-def nlpd(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def nlpd(views: Views) -> Measurement:
     """Normalised Laplacian pyramid distance (NLPD).
 
     ``value``: 0 for equal pictures; ``details``: ``band_0`` and so on, the distance of each band.
     """
-    views = Views.of(test, reference, declared("NLPD"))
     distances = [float(np.sqrt(np.vdot(gap, gap) / gap.size)) for gap in _differences(views)]
     details = {f"band_{band}": distance for band, distance in enumerate(distances)}
     return Measurement(float(np.mean(distances)), details=details)
 
 
-def nlpd_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def nlpd_map(views: Views) -> FloatArray:
     """Mean over the bands of how far they differ at each pixel."""
-    views = Views.of(test, reference, declared("NLPD"))
     distance = np.zeros(views.size, np.float32)
     for band, gap in enumerate(_differences(views)):
-        distance += placed(np.abs(gap), views.size, step=2**band, offset=0)
+        distance += filters.placed(np.abs(gap), views.size, step=2**band, offset=0)
     distance /= np.float32(len(SIGMAS))
     return distance
 
@@ -260,12 +239,12 @@ def _differences(views: Views) -> Iterator[FloatArray]:
 
 def _split(image: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What the half-size picture cannot hold, and the half-size picture."""
-    half = np.ascontiguousarray(separable(image, LOWPASS, LOWPASS, SYMMETRIC)[::2, ::2])
+    half = np.ascontiguousarray(filters.separable(image, LOWPASS, LOWPASS, filters.SYMMETRIC)[::2, ::2])
     detail = np.empty_like(image)
     for row, down in ((0, ON_PIXELS), (1, BETWEEN_PIXELS)):
         for column, across in ((0, ON_PIXELS), (1, BETWEEN_PIXELS)):
             phase = image[row::2, column::2]
-            estimate = separable(half, across, down, REPLICATE)[: phase.shape[0], : phase.shape[1]]
+            estimate = filters.separable(half, across, down, filters.REPLICATE)[: phase.shape[0], : phase.shape[1]]
             np.subtract(phase, estimate, out=detail[row::2, column::2])
     return detail, half
 
@@ -274,6 +253,6 @@ def _normalised(band_image: FloatArray, band: int) -> FloatArray:
     above, left, right, below = NEIGHBOURS[band]
     # The published code convolves, so the kernel is turned by 180 degrees here.
     kernel = np.array([[0, below, 0], [right, 0, left], [0, above, 0]], np.float32)
-    activity = correlate(np.abs(band_image), kernel, ZERO)
+    activity = filters.correlate(np.abs(band_image), kernel, filters.ZERO)
     activity += np.float32(SIGMAS[band])
     return np.asarray(band_image / activity, np.float32)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, Measurement, declared
+from agenticiqa.tools.metrics.base import Measurement
 from agenticiqa.tools.metrics.filters import channel_extremes, strips, total
-from agenticiqa.tools.metrics.views import Picture, Views
+from agenticiqa.tools.metrics.views import Views
 
 # --- Brightness probe: mean luminance ---
 
 
-def brightness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def brightness(views: Views) -> Measurement:
     """Mean luma. ``value``, 0 to 255; ``details``: percentiles of luma."""
-    picture = Views.of(test, reference, declared("brightness")).test
+    picture = views.test
     counts = np.zeros(256, np.int64)
     luma_sum = 0.0
     for start, stop in strips(*picture.size):
@@ -31,9 +31,9 @@ def brightness(test: Array | Views, reference: Array | Picture | None = None) ->
 # --- Contrast probe: how far luma spreads around its mean ---
 
 
-def contrast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def contrast(views: Views) -> Measurement:
     """RMS contrast of luma. ``value``, 0 to 0.5; ``details``: ``tonal_range`` and ``michelson``."""
-    luma = Views.of(test, reference, declared("contrast")).test.luma()
+    luma = views.test.luma()
     low, high = (float(value) for value in np.percentile(luma[:: 1 + luma.shape[0] // 1024], (1, 99)))
     both = high + low
     return Measurement(
@@ -48,12 +48,12 @@ def contrast(test: Array | Views, reference: Array | Picture | None = None) -> M
 WHITE, BLACK = 252.5 / 255, 2.5 / 255
 
 
-def clipping(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def clipping(views: Views) -> Measurement:
     """Share of pixels without detail in highlights or shadows.
 
     ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
     """
-    picture = Views.of(test, reference, declared("clipping")).test
+    picture = views.test
     kept = np.zeros(picture.size, np.float32)
     one_channel = 0
     for start, stop in strips(*picture.size):
@@ -64,11 +64,7 @@ def clipping(test: Array | Views, reference: Array | Picture | None = None) -> M
     pixels = kept.size
     highlights = 100 * int(np.count_nonzero(kept > 0)) / pixels
     shadows = 100 * int(np.count_nonzero(kept < 0)) / pixels
-    details = {
-        "highlights": highlights,
-        "shadows": shadows,
-        "any_channel_highlights": 100 * one_channel / pixels,
-    }
+    details = {"highlights": highlights, "shadows": shadows, "any_channel_highlights": 100 * one_channel / pixels}
     return Measurement(highlights + shadows, map=kept, details=details)
 
 
@@ -78,9 +74,9 @@ def clipping(test: Array | Views, reference: Array | Picture | None = None) -> M
 REACH = 15
 
 
-def haze(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def haze(views: Views) -> Measurement:
     """Mean of the dark channel. ``value``, 0 to 1 (a white veil); ``map``: the dark channel."""
-    rgb = Views.of(test, reference, declared("haze")).test.rgb()
+    rgb = views.test.rgb()
     darkest = np.minimum(np.minimum(rgb[..., 0], rgb[..., 1]), rgb[..., 2])
     kernel = np.ones((REACH, REACH), np.uint8)
     dark_channel = np.asarray(cv2.erode(darkest, kernel), np.float32)

@@ -180,12 +180,11 @@ def neighbour_products(blocks: Array) -> list[Array]:
 NIQE_BLOCK = 96
 
 
-def niqe(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def niqe(views: Views) -> Measurement:
     """Natural image quality evaluator (NIQE).
 
     ``value``, 0 (natural) to 100; ``details``: ``blocks``, how many were counted.
     """
-    views = Views.of(test, reference, declared("NIQE"))
     luma = views.test.luma8()
     rows, columns = luma.shape[0] // NIQE_BLOCK, luma.shape[1] // NIQE_BLOCK
     image: Array = luma[: rows * NIQE_BLOCK, : columns * NIQE_BLOCK]
@@ -231,9 +230,8 @@ def _width(alpha: Array) -> Array:
 # --- BRISQUE: quality predicted from natural-scene statistics by a support-vector machine ---
 
 
-def brisque(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def brisque(views: Views) -> Measurement:
     """Blind/referenceless image spatial quality evaluator (BRISQUE). ``value``: lower is better, mostly 0 to 100."""
-    views = Views.of(test, reference, declared("BRISQUE"))
     luma: Array = views.test.luma8()
     features = np.concatenate([_features(luma), _features(halved(luma))])
     if np.isnan(features).any():
@@ -285,12 +283,11 @@ ACTIVE = 0.1
 SMOOTH = 0.1
 
 
-def piqe(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def piqe(views: Views) -> Measurement:
     """Perception-based image quality evaluator (PIQE).
 
     ``value``, 0 (best) to 100; ``map``: score of each 16×16 block; ``details``: shares of blocks.
     """
-    views = Views.of(test, reference, declared("PIQE"))
     found = [_block_scores(part) for part in normalised_strips(_stretched(views.test), REPLICATE, PIQE_BLOCK)]
     scores, active, impaired, noisy = (np.concatenate([each[place] for each in found]) for place in range(4))
     count = int(active.sum())

@@ -8,9 +8,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
 from agenticiqa.tools.metrics.filters import shrink, strips
-from agenticiqa.tools.metrics.views import Picture, Views
+from agenticiqa.tools.metrics.views import Views
 
 # --- PSNR: the peak signal-to-noise ratio over all RGB values ---
 
@@ -20,9 +20,8 @@ CAP = 100.0
 CACHED_PIXELS = 1 << 16  # two strips of floats, looked at twice, stay in the inner cache
 
 
-def psnr(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def psnr(views: Views) -> Measurement:
     """Peak signal-to-noise ratio. ``value`` in dB, 0 to 100 (equal pictures); ``details``: ``mse``."""
-    views = Views.of(test, reference, declared("PSNR"))
     error = _squared_error(views)
     return Measurement(_decibels(error), details={"mse": error})
 
@@ -47,9 +46,8 @@ def _squared_error(views: Views) -> float:
     return total / (one.height * one.width * channels)
 
 
-def psnr_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def psnr_map(views: Views) -> FloatArray:
     """Squared error of each pixel, mean over the channels."""
-    views = Views.of(test, reference, declared("PSNR"))
     kept = np.empty(views.size, np.float32)
     for start, stop in strips(*views.size):
         difference = views.test.rgb_rows(start, stop) - views.reference.rgb_rows(start, stop)
@@ -82,12 +80,11 @@ def _cosines() -> FloatArray:
 COSINES = _cosines()
 
 
-def psnr_hvs_m(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def psnr_hvs_m(views: Views) -> Measurement:
     """PSNR weighted by contrast sensitivity and masking (PSNR-HVS-M).
 
     ``value`` in dB, 0 to 100 (equal pictures); ``map``: visible error of each 8×8 block; ``details``: ``psnr_hvs``.
     """
-    views = Views.of(test, reference, declared("PSNR-HVS-M"))
     one, other = views.test.luma8(), views.reference.luma8()
     height, width = (side // BLOCK * BLOCK for side in one.shape)
     kept = np.empty((height // BLOCK, width // BLOCK), np.float32)

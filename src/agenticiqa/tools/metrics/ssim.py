@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
 from agenticiqa.tools.metrics.filters import ZERO, gaussian, placed, separable, shrink, strips, total
-from agenticiqa.tools.metrics.views import Picture, Views
+from agenticiqa.tools.metrics.views import Views
 
 # --- SSIM: structural similarity of luma ---
 
@@ -24,12 +24,11 @@ MIDDLE = np.float32(128)
 LEAST_STRUCTURE = np.float32(0)
 
 
-def ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ssim(views: Views) -> Measurement:
     """Mean structural similarity (SSIM).
 
     ``value``, 0 to 1 (equal pictures); ``map``: similarity where the window fits; ``details``: ``structure``.
     """
-    views = Views.of(test, reference, declared("SSIM"))
     one, other = views.test.luma8(), views.reference.luma8()
     kept = np.empty((one.shape[0] - REACH, one.shape[1] - REACH), np.float32)
     similarity, structure = similarity_of(one, other, kept)
@@ -113,12 +112,11 @@ WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 LAST = len(WEIGHTS) - 1
 
 
-def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ms_ssim(views: Views) -> Measurement:
     """Multi-scale structural similarity (MS-SSIM).
 
     ``value``, 0 to 1 (equal pictures); ``details``: ``scale_1`` to ``scale_16``, the term of each scale.
     """
-    views = Views.of(test, reference, declared("MS-SSIM"))
     value, details = 1.0, {}
     for level, (one, other) in enumerate(_scales(views)):
         similarity, structure = similarity_of(one, other)
@@ -128,9 +126,8 @@ def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Me
     return Measurement(value, details=details)
 
 
-def ms_ssim_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def ms_ssim_map(views: Views) -> FloatArray:
     """The same product at every pixel; its mean is near the value, which multiplies means instead."""
-    views = Views.of(test, reference, declared("MS-SSIM"))
     product = np.ones(views.size, np.float32)
     for level, (one, other) in enumerate(_scales(views)):
         similarity, structure = maps_of(one, other)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared, stored_parameters
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, stored_parameters
 from agenticiqa.tools.metrics.colour import linear_of
 from agenticiqa.tools.metrics.filters import REPLICATE, ZERO, separable, strips, strips_with_halo, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
@@ -31,9 +31,8 @@ ABSORBANCE = (
 BIAS = 0.0037930732552754493
 
 
-def ssimulacra2(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ssimulacra2(views: Views) -> Measurement:
     """SSIMULACRA 2. ``value``: 100 for equal pictures, falling without limit, below 0 for the worst."""
-    views = Views.of(test, reference, declared("SSIMULACRA2"))
     one, other = _linear_reader(views.test), _linear_reader(views.reference)
     size = views.size
     norms = [_norms(one, other, size)]

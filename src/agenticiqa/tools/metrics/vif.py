@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, checkpoint, declared, stored_parameters
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, checkpoint, stored_parameters
 from agenticiqa.tools.metrics.filters import MIRROR, correlate, gaussian, placed, separable, smooth_valid, strips, total
-from agenticiqa.tools.metrics.views import Picture, Views
+from agenticiqa.tools.metrics.views import Views
 
 # --- VIF: visual information fidelity over a steerable pyramid ---
 
@@ -35,12 +35,11 @@ class _Band:
     """Blocks left out at each side, because the window does not fit there."""
 
 
-def vif(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def vif(views: Views) -> Measurement:
     """Visual information fidelity, wavelet domain (VIF).
 
     ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``level_1`` and so on.
     """
-    views = Views.of(test, reference, declared("VIF"))
     seen, available = np.zeros(LEVELS), np.zeros(LEVELS)
     for band in _bands(views):
         seen[band.level] += band.seen.sum()
@@ -53,9 +52,8 @@ def vif(test: Array | Views, reference: Array | Picture | None = None) -> Measur
     return Measurement(float(min(MOST, seen.sum() / (available.sum() + 1e-12))), details=details)
 
 
-def vif_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def vif_map(views: Views) -> FloatArray:
     """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
-    views = Views.of(test, reference, declared("VIF"))
     seen, available = np.zeros(views.size, np.float32), np.zeros(views.size, np.float32)
     for band in _bands(views):
         if band.seen.size == 0:
@@ -182,9 +180,8 @@ MIDDLE = np.float32(128)
 SCALES = 4
 
 
-def vifp_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def vifp_map(views: Views) -> FloatArray:
     """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
-    views = Views.of(test, reference, declared("VIFp"))
     seen, available = np.zeros(views.size, np.float32), np.zeros(views.size, np.float32)
     offset = 0
     for scale, (one, other, window) in enumerate(_scales(views)):
@@ -214,12 +211,11 @@ def _scales(views: Views) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]
         yield one, other, window
 
 
-def vifp(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def vifp(views: Views) -> Measurement:
     """Visual information fidelity, pixel domain (VIFp).
 
     ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``scale_1`` and so on.
     """
-    views = Views.of(test, reference, declared("VIFp"))
     seen = available = 0.0
     details = {}
     for scale, (one, other, window) in enumerate(_scales(views)):

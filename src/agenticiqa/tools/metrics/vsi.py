@@ -8,17 +8,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
-from agenticiqa.tools.metrics.filters import (
-    LAB,
-    REPLICATE,
-    Padding,
-    scharr_magnitude,
-    similarity,
-    total,
-    transform_colours,
-    viewing_factor,
-)
+from agenticiqa.tools.metrics import filters
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
 from agenticiqa.tools.metrics.views import Picture, Views
 
 LMN = ((0.06, 0.63, 0.27), (0.30, 0.04, -0.35), (0.34, -0.6, 0.17))
@@ -32,19 +23,18 @@ XYZ = np.array(
 D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
 
 
-def vsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def vsi(views: Views) -> Measurement:
     """Visual saliency-induced index (VSI). ``value``, 0 to 1 (equal pictures); ``map``: local similarity."""
-    views = Views.of(test, reference, declared("VSI"))
     salient_one, gradient_one, lmn_one = _features(views.test)
     salient_other, gradient_other, lmn_other = _features(views.reference)
-    found = similarity(salient_one, salient_other, C_SALIENCY)
-    found *= similarity(gradient_one, gradient_other, C_GRADIENT) ** GRADIENT_POWER
-    colour = similarity(lmn_one[..., 1], lmn_other[..., 1], C_COLOUR)
-    colour *= similarity(lmn_one[..., 2], lmn_other[..., 2], C_COLOUR)
+    found = filters.similarity(salient_one, salient_other, C_SALIENCY)
+    found *= filters.similarity(gradient_one, gradient_other, C_GRADIENT) ** GRADIENT_POWER
+    colour = filters.similarity(lmn_one[..., 1], lmn_other[..., 1], C_COLOUR)
+    colour *= filters.similarity(lmn_one[..., 2], lmn_other[..., 2], C_COLOUR)
     found *= _real_power(colour, COLOUR_POWER)
     weights = np.maximum(salient_one, salient_other)
-    weight = total(weights)
-    value = float(np.vdot(found, weights)) / weight if weight > 0 else total(found) / found.size
+    weight = filters.total(weights)
+    value = float(np.vdot(found, weights)) / weight if weight > 0 else filters.total(found) / found.size
     return Measurement(min(1.0, value), map=found)
 
 
@@ -56,16 +46,16 @@ def _real_power(base: FloatArray, power: float) -> FloatArray:
 
 def _features(picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
     def make() -> tuple[FloatArray, FloatArray, FloatArray]:
-        factor = viewing_factor(picture.size)
-        padding = Padding(factor // 2, (factor - 1) // 2, REPLICATE)
-        lmn = transform_colours(picture.pooled_rgb(factor, padding), LMN)
-        gradient = scharr_magnitude(np.ascontiguousarray(lmn[..., 0]))
+        factor = filters.viewing_factor(picture.size)
+        padding = filters.Padding(factor // 2, (factor - 1) // 2, filters.REPLICATE)
+        lmn = filters.transform_colours(picture.pooled_rgb(factor, padding), LMN)
+        gradient = filters.scharr_magnitude(np.ascontiguousarray(lmn[..., 0]))
         return _pooled_saliency(picture, factor, padding), gradient, lmn
 
     return picture.share("vsi", make)
 
 
-def _pooled_saliency(picture: Picture, factor: int, padding: Padding) -> FloatArray:
+def _pooled_saliency(picture: Picture, factor: int, padding: filters.Padding) -> FloatArray:
     """Saliency scaled to 0..1 at full size, then averaged: linear steps, so done as matrices."""
     salient = saliency(picture)
     low, high = _extremes_at_full_size(salient, picture.size)
@@ -111,10 +101,10 @@ def saliency(picture: Picture) -> FloatArray:
 def _lab(rgb: FloatArray) -> FloatArray:
     bright = cv2.pow((rgb + np.float32(0.055)) * np.float32(1 / 1.055), 2.4)
     linear = np.where(rgb <= 0.04045, rgb * np.float32(1 / 12.92), bright)
-    relative = transform_colours(np.asarray(linear, np.float32), XYZ / D50[:, None])
+    relative = filters.transform_colours(np.asarray(linear, np.float32), XYZ / D50[:, None])
     dark = (np.float32(903.3) * relative + 16) * np.float32(1 / 116)
     curved = np.where(relative <= 0.008856, dark, np.cbrt(relative))
-    lab = transform_colours(np.asarray(curved, np.float32), LAB)
+    lab = filters.transform_colours(np.asarray(curved, np.float32), filters.LAB)
     lab[..., 0] -= 16
     return lab
 
@@ -141,7 +131,7 @@ def _enlarging(size: int) -> tuple[Array, Array, FloatArray]:
 
 
 @lru_cache(maxsize=8)
-def _pooling_matrix(size: int, factor: int, padding: Padding) -> FloatArray:
+def _pooling_matrix(size: int, factor: int, padding: filters.Padding) -> FloatArray:
     left, right, weight = _enlarging(size)
     enlarged: npt.NDArray[np.float64] = np.zeros((size, SIDE))
     enlarged[np.arange(size), left] += 1 - weight
