@@ -26,7 +26,7 @@ import numpy as np
 from agenticiqa.answers import split_question
 from agenticiqa.embedded.answering import chances as bounds
 from agenticiqa.embedded.answering import options, words
-from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
+from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
 from agenticiqa.embedded.answering.yes_no import claims
 from agenticiqa.embedded.backend import EmbeddedBackend
 from agenticiqa.embedded.looking import Looker
@@ -82,7 +82,7 @@ def questions(more: Sequence[Path]) -> list[Query]:
 
 
 @dataclass
-class RandomEvidence(Evidence):
+class RandomEvidence(SeenEvidence):
     """Every property is read, guessed or not read at all; every part is found or not: by chance."""
 
     rng: np.random.Generator
@@ -119,8 +119,23 @@ class RandomEvidence(Evidence):
     def advice(self, category: str | None = None) -> Sequence[Advice]:  # noqa: ARG002 - the same whatever it is for
         return ()
 
+    def faces(self) -> int:
+        return 0
 
-def unread(question: ParsedQuestion, evidence: Evidence, *, lettered: bool) -> list[str]:
+    def is_guess(self, part: str) -> bool:  # noqa: ARG002 - made up
+        return False
+
+    def is_assumed(self, part: str) -> bool:  # noqa: ARG002 - made up
+        return False
+
+    def is_absent(self, part: str) -> bool:  # noqa: ARG002 - made up
+        return False
+
+    def worst_place(self) -> None:  # type: ignore[override]
+        return None
+
+
+def unread(question: ParsedQuestion, evidence: SeenEvidence, *, lettered: bool) -> list[str]:
     """What an answer to the question needs and does not have, told independently of how answers are made."""
     meaning = question.meaning
     # A part that was not found is said in the answer, which is then about the whole picture: nothing is missing for it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agenticiqa.answers import split_question
 from agenticiqa.embedded.answering import options as choosing
 from agenticiqa.embedded.answering import words
-from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
+from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
 from agenticiqa.embedded.findings import Seen
 from agenticiqa.embedded.question import read_question, understand
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading
@@ -17,7 +17,7 @@ from agenticiqa.vocabulary import GLOBAL
 
 
 @dataclass
-class MadeEvidence(Evidence):
+class MadeEvidence(SeenEvidence):
     """What is told of each property, of the whole picture and of parts; parts that are not listed cannot be found."""
 
     whole: Mapping[str, PropertyReading] = field(default_factory=dict)
@@ -43,6 +43,21 @@ class MadeEvidence(Evidence):
     def advice(self, category: str | None = None) -> Sequence[Advice]:
         return self.advised
 
+    def faces(self) -> int:
+        return 0
+
+    def is_guess(self, part: str) -> bool:
+        return False
+
+    def is_assumed(self, part: str) -> bool:
+        return False
+
+    def is_absent(self, part: str) -> bool:
+        return False
+
+    def worst_place(self) -> None:  # type: ignore[override]
+        return None
+
 
 def at(place: float, *, sure: float = 0.9, sentence: str = "Read.", guess: bool = False) -> PropertyReading:
     """A reading that is fairly sure of one place; the rest lies on its neighbours."""
@@ -51,7 +66,7 @@ def at(place: float, *, sure: float = 0.9, sentence: str = "Read.", guess: bool 
     return PropertyReading(sentence, tuple(amounts.values()), guess=guess)
 
 
-def asked(query: str, evidence: Evidence, given: Sequence[str] | None = None) -> EmbeddedAnswer:
+def asked(query: str, evidence: SeenEvidence, given: Sequence[str] | None = None) -> EmbeddedAnswer:
     """The answer of the embedded backend to a question, from these readings alone."""
     texts = {chr(ord("A") + at): text for at, text in enumerate(given)} if given else split_question(query)[1]
     question = read_question(split_question(query)[0], texts) if texts else understand(query)
@@ -59,13 +74,13 @@ def asked(query: str, evidence: Evidence, given: Sequence[str] | None = None) ->
     return choosing.answer(problem) if texts else words.answer(problem)
 
 
-def chosen(query: str, given: Sequence[str], evidence: Evidence) -> str:
+def chosen(query: str, given: Sequence[str], evidence: SeenEvidence) -> str:
     """The text of the option that is answered."""
     found = asked(query, evidence, given)
     assert abs(sum(found.chances.values()) - 1) < 1e-6
     return given[ord(found.text) - ord("A")]
 
 
-def of_look(look: object) -> Evidence:
+def of_look(look: object) -> SeenEvidence:
     """Readings of one look, whichever part is asked about."""
     return SeenEvidence(lambda _: Seen(look))  # type: ignore[arg-type]

@@ -10,16 +10,17 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from agenticiqa.advice import SLIGHT, AdviceCase, advise
 from agenticiqa.embedded.findings import finding
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import FLAT_CONTRAST, GARISH, GREYISH, HARD_CONTRAST, STRONG_CAST, hue_name
+from agenticiqa.embedded.readings.base import pixels_of
+from agenticiqa.embedded.readings.file import jpeg_quality
+from agenticiqa.embedded.readings.subject import crop_around, lines_of, subject
 from agenticiqa.pictures.file_facts import CameraSettings, camera_settings
 from agenticiqa.state import Advice
-from agenticiqa.tools.metrics import MetricInputError
-from agenticiqa.tools.metrics.jpeg_quality import jpeg_quality_of_file
+from agenticiqa.vision.appearance.views import luminance
 from agenticiqa.vision.sampling import pixel_grid
 from agenticiqa.vision.scene import FLAW_THRESHOLD
 
@@ -46,7 +47,8 @@ def advice_for(look: Look, *, thorough: bool = False, category: str | None = Non
     Rests on what an assessment has measured anyway, so that every result can carry it. Where advice itself is asked
     for, ``thorough`` also looks for what can be arranged better: a slope to level, empty space to crop.
     """
-    photograph = _is_photograph(look)
+    sorts = look.reading.sorts
+    photograph = look.facts.content == "photograph" and max(sorts, key=lambda name: sorts[name]) == "photograph"
     seen = [each for each in look.visible() if photograph or each not in LIGHT_AND_COLOUR]
     found = [_finding(each, look) for each in seen if category in (None, each)]
     if thorough and photograph and look.box is None:
@@ -54,24 +56,15 @@ def advice_for(look: Look, *, thorough: bool = False, category: str | None = Non
     return advise(found)
 
 
-def _is_photograph(look: Look) -> bool:
-    sorts = look.reading.sorts
-    return look.facts.content == "photograph" and max(sorts, key=lambda name: sorts[name]) == "photograph"
-
-
 def _finding(category: str, look: Look) -> AdviceCase:
     flaws = {name: look.reading.flaws[name] for name, of in look.scene.vision.flaws.items() if of == category}
     there = sorted((name for name, chance in flaws.items() if chance > FLAW_THRESHOLD), key=lambda name: -flaws[name])
-    measured = _AMOUNTS.get(category)
-    names = (*there, category)
-    return AdviceCase(
-        names, finding(category, look), look.severity(category), measured(look, names) if measured else {}
-    )
+    names, measured = (*there, category), _AMOUNTS.get(category)
+    amounts = measured(look, names) if measured else {}
+    return AdviceCase(names, finding(category, look), look.severity(category), amounts)
 
 
 def _slope(look: Look) -> AdviceCase | None:
-    from agenticiqa.embedded.readings.subject import lines_of
-
     lines = lines_of(look)
     if lines is None or not LEAST_SLOPE <= abs(lines.degrees) <= MOST_SLOPE:
         return None
@@ -82,8 +75,6 @@ def _slope(look: Look) -> AdviceCase | None:
 
 
 def _empty_space(look: Look) -> AdviceCase | None:
-    from agenticiqa.embedded.readings.subject import crop_around, subject
-
     found = subject(look)
     crop = crop_around(found, look.image.size) if found else None
     if found is None or crop is None:
@@ -112,7 +103,7 @@ def _of_blur(look: Look, names: tuple[str, ...]) -> Amounts:
 
 
 def _of_exposure(look: Look, names: tuple[str, ...]) -> Amounts:
-    light = _light(look)
+    light = luminance(pixel_grid(pixels_of(look)))
     wanted = math.log2(MIDDLE_GREY / max(float(light.mean()), 1e-4))
     if "too_dark" in names or ("too_bright" not in names and wanted > 0):
         # Brighter only as far as at most one pixel in a hundred turns white by it.
@@ -141,21 +132,8 @@ def stops_text(stops: float) -> str:
     return f"{whole} {f'{rest}/3 ' if rest else ''}stop{'s' if thirds > 3 else ''}"
 
 
-def _light(look: Look) -> npt.NDArray[np.float32]:
-    """Luminance of the pixels in proportion to the light (IEC 61966-2-1), 0 to 1."""
-    rgb = pixel_grid(look.image.rgb if look.box is None else look.image.rgb[look.box.rows, look.box.columns])
-    coded = np.arange(256) / 255
-    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4).astype(np.float32)
-    return np.asarray(linear[rgb] @ np.array([0.2126, 0.7152, 0.0722], np.float32), np.float32)
-
-
 def _of_compression(look: Look, _names: tuple[str, ...]) -> Amounts:
-    if look.image.format not in ("JPEG", "MPO"):
-        return {}
-    try:
-        quality = jpeg_quality_of_file(look.image.data)
-    except MetricInputError:
-        return {}
+    quality = jpeg_quality(look.image)
     # A file saved again at a high quality keeps the damage of the first time, and its tables say nothing of that.
     return {"jpeg_quality": f"{quality:.0f}"} if quality is not None and quality < 85 else {}
 

@@ -44,8 +44,6 @@ from agenticiqa.vocabulary import GLOBAL
 
 # One cell of the vision model: less holds nothing to judge.
 SMALLEST_SIDE = 32
-
-
 SURE = 0.6
 _OPEN = ("rate", "degree", "describe")
 _PICTURE = re.compile(

@@ -11,7 +11,6 @@ from agenticiqa.state import DistortionAnalysis, ExecutorOutput
 from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection
 from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
-NAMES = CATEGORY_WORDS
 # A slight one of these may be style: shallow focus, a grade, a low key.
 POSSIBLY_INTENDED = ("Blurs", "Color distortions", "Brightness change", "Contrast")
 MOST_FINDINGS = 3
@@ -25,7 +24,7 @@ def finding(category: str, look: Look) -> str:
     """What is wrong, in the words that people use: "Very blurry: its edges are soft."; "No visible noise."."""
     severity = look.severity_name(category)
     if severity == "none":
-        return _SOUND.get(category, f"No visible {NAMES[category]}.")
+        return _SOUND.get(category, f"No visible {CATEGORY_WORDS[category]}.")
     title, share = look.scene.likeliest_kind(category, look.reading)
     phrase = _PHRASES.get(title or "", _PHRASES[category]) if share >= CLEAR_SHARE else _PHRASES[category]
     why = reason(category, look.measures, found=True)
@@ -73,7 +72,8 @@ def findings(look: Look) -> list[str]:
         return [finding(category, look) for category in visible]
     if look.reading.score < LOW_SCORE:
         likeliest = max(CATEGORIES, key=look.reading.presence)
-        return [f"No single fault stands out, yet it looks weak as a whole; {NAMES[likeliest]} is the likeliest cause."]
+        cause = CATEGORY_WORDS[likeliest]
+        return [f"No single fault stands out, yet it looks weak as a whole; {cause} is the likeliest cause."]
     return ["Nothing looks wrong."]
 
 

@@ -130,7 +130,7 @@ class Looker:
         if elsewhere is not None:
             return elsewhere.result()
         try:
-            found = self._new_look(image, box)
+            found = self.look(image).part(box) if box is not None else Look(Scene.of(self._vision, image.rgb), image)
             with self._lock:
                 self._cache[key] = found
                 while len(self._cache) > MAX_CACHED or self._older_pixels(image) > MAX_CACHED_PIXELS:
@@ -143,11 +143,6 @@ class Looker:
             with self._lock:
                 del self._pending[key]
         return found
-
-    def _new_look(self, image: LoadedImage, box: Box | None) -> Look:
-        if box is not None:
-            return self.look(image).part(box)
-        return Look(Scene.of(self._vision, image.rgb), image)
 
     def _older_pixels(self, newest: LoadedImage) -> int:
         older = {look.image.sha256: look.image.size for look in self._cache.values()}

@@ -90,26 +90,27 @@ class Statement:
 
 def reason(category: str, measures: LookMeasures, *, found: bool) -> str:
     """Why a category is seen, or not, in plain words; empty where no measurement tells."""
-    statements = [each for state in _SENTENCES.get(category, ()) if (each := state(measures)) and each.plain]
-    return next((each.plain for each in statements if each.is_normal is not None and each.is_normal != found), "")
+    statements = (each for each in _statements(category, measures) if each.is_normal is not None)
+    return next((each.plain for each in statements if each.plain and each.is_normal != found), "")
 
 
-def describe(category: str, measures: LookMeasures, *, found: bool | None = None) -> list[str]:
+def describe(category: str, measures: LookMeasures, *, found: bool) -> list[str]:
     """Sentences that cite what was measured for a category, the most telling first; empty where nothing could be.
 
     ``found`` says whether the category is seen in the picture: a number that seems to say otherwise is explained, and
     one that only tells of a fault is left out where there is none.
     """
-    statements = [each for state in _SENTENCES.get(category, ()) if (each := state(measures))]
-    if found is False:
+    statements = _statements(category, measures)
+    if not found:
         statements = [each for place, each in enumerate(statements) if place == 0 or each.is_normal is not False]
-    return [f"{each.text}{_explained(category, each, found)}." for each in statements]
+    explained = (_FOUND_BUT_NORMAL if found else _NOT_FOUND_BUT_ABNORMAL).get(category, "")
+    return [f"{each.text}{explained if each.is_normal == found else ''}." for each in statements]
 
 
-def _explained(category: str, statement: Statement, found: bool | None) -> str:
-    if found is None or statement.is_normal is None or statement.is_normal != found:
-        return ""
-    return (_FOUND_BUT_NORMAL if found else _NOT_FOUND_BUT_ABNORMAL).get(category, "")
+def _statements(category: str, measures: LookMeasures) -> list[Statement]:
+    """What the probes of a category say, of those that could measure this region."""
+    values = [(state, measures.value(probe)) for probe, state in _SENTENCES.get(category, ())]
+    return [each for state, value in values if value is not None and (each := state(value, measures))]
 
 
 _NOT_FOUND_BUT_ABNORMAL = {
@@ -135,29 +136,21 @@ _FOUND_BUT_NORMAL = {
 # --- one sentence each ---
 
 
-def _edges(m: LookMeasures) -> Statement | None:
-    width = m.value("sharpness")
-    if width is None:
-        return None
+def _edges(width: float, _: LookMeasures) -> Statement:
     is_normal = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
-    plain = (
-        {True: "its edges are crisp", False: "its edges are soft"}.get(is_normal, "") if is_normal is not None else ""
-    )
+    plain = {True: "its edges are crisp", False: "its edges are soft", None: ""}[is_normal]
     return Statement(
         f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", is_normal, plain
     )
 
 
-def _edges_only(m: LookMeasures) -> Statement | None:
+def _edges_only(width: float, m: LookMeasures) -> Statement:
     """Of a picture asked about oversharpening: wide edges are no sign of it and none against it."""
-    edges = _edges(m)
-    return Statement(edges.text) if edges else None
+    return Statement(_edges(width, m).text)
 
 
-def _smear(m: LookMeasures) -> Statement | None:
-    length = m.value("motion_blur")
-    angle = m.detail("motion_blur", "degrees")
-    width = m.value("sharpness")
+def _smear(length: float, m: LookMeasures) -> Statement | None:
+    angle, width = m.detail("motion_blur", "degrees"), m.value("sharpness")
     # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
     if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
         return None
@@ -168,10 +161,7 @@ def _smear(m: LookMeasures) -> Statement | None:
     )
 
 
-def _grain(m: LookMeasures) -> Statement | None:
-    sigma = m.value("noise")
-    if sigma is None:
-        return None
+def _grain(sigma: float, m: LookMeasures) -> Statement:
     colours = [m.detail("noise", f"sigma_{name}") or 0.0 for name in ("red", "green", "blue")]
     uneven = max(colours) > 1.5 * min(colours) + 1
     note = ", stronger in some colours than in others" if uneven else ""
@@ -183,48 +173,33 @@ def _grain(m: LookMeasures) -> Statement | None:
     )
 
 
-def _blocks(m: LookMeasures) -> Statement | None:
-    steps = m.value("blockiness")
-    if steps is None:
-        return None
+def _blocks(steps: float, _: LookMeasures) -> Statement:
     if steps < BLOCK_FREE:
-        return Statement(
-            f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern",
-            True,
-            "no blocks show",
-        )
+        text = f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern"
+        return Statement(text, True, "no blocks show")
     return Statement(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", False, "blocks show")
 
 
-def _ripples(m: LookMeasures) -> Statement | None:
-    ripple = m.value("ringing")
-    return (
-        None
-        if ripple is None
-        else Statement(f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest")
-    )
+def _ripples(ripple: float, _: LookMeasures) -> Statement:
+    return Statement(f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest")
 
 
-def _bands(m: LookMeasures) -> Statement | None:
-    share = m.value("banding")
-    if share is None or share < BANDED_PERCENT:
+def _bands(share: float, _: LookMeasures) -> Statement | None:
+    if share < BANDED_PERCENT:
         return None
     return Statement(
         f"{share:.1f} % of the pixels lie on contours of flat steps", False, "its smooth tones break into steps"
     )
 
 
-def _exposure(m: LookMeasures) -> Statement | None:
-    mean = m.value("brightness")
-    if mean is None:
-        return None
+def _exposure(mean: float, _: LookMeasures) -> Statement:
     where = "below" if mean < DARK else "above" if mean > BRIGHT else "within"
     text = f"Mean brightness is {mean:.0f} of 255, {where} the usual {DARK} to {BRIGHT}"
-    plain = {"below": "it is dark on the whole", "above": "it is very bright on the whole"}.get(where, "")
-    return Statement(text, where == "within", plain or "its brightness is ordinary")
+    plain = {"below": "it is dark on the whole", "above": "it is very bright on the whole"}
+    return Statement(text, where == "within", plain.get(where, "its brightness is ordinary"))
 
 
-def _clipped(m: LookMeasures) -> Statement | None:
+def _clipped(_: float, m: LookMeasures) -> Statement | None:
     highlights, shadows = m.detail("clipping", "highlights"), m.detail("clipping", "shadows")
     if highlights is None or shadows is None:
         return None
@@ -238,31 +213,22 @@ def _clipped(m: LookMeasures) -> Statement | None:
     return Statement(" and ".join(parts), False, plain) if parts else None
 
 
-def _contrast(m: LookMeasures) -> Statement | None:
-    rms = m.value("contrast")
-    if rms is None:
-        return None
+def _contrast(rms: float, _: LookMeasures) -> Statement:
     word = "flat" if rms < FLAT_CONTRAST else "hard" if rms > HARD_CONTRAST else "ordinary"
     text = f"RMS contrast is {rms:.2f} ({word}; {FLAT_CONTRAST:.2f} to {HARD_CONTRAST:.2f} is usual)"
-    plain = {"flat": "its tones lie close together", "hard": "its tones lie far apart"}.get(
-        word, "its contrast is ordinary"
-    )
-    return Statement(text, word == "ordinary", plain)
+    plain = {"flat": "its tones lie close together", "hard": "its tones lie far apart"}
+    return Statement(text, word == "ordinary", plain.get(word, "its contrast is ordinary"))
 
 
-def _haze(m: LookMeasures) -> Statement | None:
-    dark = m.value("haze")
-    if dark is None or dark < HAZY:
+def _haze(dark: float, _: LookMeasures) -> Statement | None:
+    if dark < HAZY:
         return None
     return Statement(
         f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", False, "a veil lies over it"
     )
 
 
-def _saturation(m: LookMeasures) -> Statement | None:
-    mean = m.value("saturation")
-    if mean is None:
-        return None
+def _saturation(mean: float, _: LookMeasures) -> Statement:
     word = "weak" if mean < GREYISH else "very strong" if mean > GARISH else "moderate"
     return Statement(
         f"Mean colour saturation is {mean:.2f} of 1 ({word})",
@@ -271,7 +237,7 @@ def _saturation(m: LookMeasures) -> Statement | None:
     )
 
 
-def _cast(m: LookMeasures) -> Statement | None:
+def _cast(_: float, m: LookMeasures) -> Statement | None:
     factor, angle = m.detail("colour_cast", "cast_factor"), m.detail("colour_cast", "hue_degrees")
     if factor is None or angle is None or factor < STRONG_CAST:
         return None
@@ -291,13 +257,14 @@ def hue_name(degrees: float) -> str:
     return min(HUE_ANGLES, key=lambda name: abs((degrees - HUE_ANGLES[name] + 180) % 360 - 180))
 
 
-_SENTENCES: dict[str, tuple[Callable[[LookMeasures], Statement | None], ...]] = {
-    "Blurs": (_edges, _smear),
-    "Sharpness": (_edges_only, _ripples),
-    "Noise": (_grain,),
-    "Compression": (_blocks, _ripples, _bands),
-    "Brightness change": (_exposure, _clipped),
-    "Contrast": (_contrast, _haze),
-    "Color distortions": (_saturation, _cast),
-    "Spatial distortions": (_blocks, _bands),
+_SENTENCES: dict[str, tuple[tuple[str, Callable[[float, LookMeasures], Statement | None]], ...]] = {
+    "Blurs": (("sharpness", _edges), ("motion_blur", _smear)),
+    "Sharpness": (("sharpness", _edges_only), ("ringing", _ripples)),
+    "Noise": (("noise", _grain),),
+    "Compression": (("blockiness", _blocks), ("ringing", _ripples), ("banding", _bands)),
+    "Brightness change": (("brightness", _exposure), ("clipping", _clipped)),
+    "Contrast": (("contrast", _contrast), ("haze", _haze)),
+    "Color distortions": (("saturation", _saturation), ("colour_cast", _cast)),
+    "Spatial distortions": (("blockiness", _blocks), ("banding", _bands)),
 }
+"""By category: each probe, and what its value says."""

@@ -16,7 +16,6 @@ from agenticiqa.vocabulary import plain_spelling
 _LEADING = re.compile(
     r"^(?:(?:the|an?|this|that|these|those|my|your|his|her|our|their|its|all|both|every|each|any|some|of)\s+)+", re.I
 )
-_COUNTED = re.compile(r"^(?:all|both|every|each|any)\b|\b(?:two|three|four|five|six|seven|eight|\d+)\b", re.I)
 # Behind these a phrase says where its head is, or whose.
 _BEHIND_HEAD = re.compile(
     r"\b(?:of|on|in|at|behind|above|below|under|near|with|without|by|from|to|that|who|which|beside|next|between|over|"
@@ -26,6 +25,7 @@ _BEHIND_HEAD = re.compile(
 _AREA_NOUNS = frozenset(
     {"part", "area", "region", "side", "half", "corner", "edge", "quarter", "third", "section", "zone", "spot", "end"}
 )
+_PLURALS = {"ves": "f", "ies": "y", "sses": "ss", "ches": "ch", "shes": "sh", "xes": "x"}
 _LEAST_TYPED, _LIKENESS = 6, 0.89
 """Letters of a word that may be mistyped, and how like the known one it must be."""
 _FRAME = re.compile(r"\s+(?:of|in)\s+(?:the|this|my)\s+(?:picture|image|photo|photograph|frame|shot|scene)\b", re.I)
@@ -44,8 +44,6 @@ class Part:
     """left, right, top, bottom, center, foreground, background, corners, edges, or two sides: "top left"."""
     is_region: bool = False
     """Only a place, no thing: "the lower half"."""
-    is_each: bool = False
-    """Several of a kind, each of which is asked about: "all three faces"."""
 
 
 def parse_part(text: str) -> Part:
@@ -54,18 +52,17 @@ def parse_part(text: str) -> Part:
     >>> parse_part("the building on the left").position, parse_part("the man's face").noun
     ('left', 'face')
     >>> corner = parse_part("the upper left corner of the frame")
-    >>> corner.name, corner.position, corner.is_region, parse_part("All three faces").is_each
-    ('upper left corner', 'top left', True, True)
+    >>> corner.name, corner.position, corner.is_region
+    ('upper left corner', 'top left', True)
     """
     whole = _FRAME.sub("", " ".join(text.split())).strip(' ,.?!;:"')
-    counted = bool(_COUNTED.search(whole))
     name = _LEADING.sub("", whole) or whole
     head = (_BEHIND_HEAD.split(name, maxsplit=1)[0].strip() or name).casefold()
     words = re.findall(r"[\w'’-]+", head) or [head]
     words[-1] = _spelled(words[-1])
     noun, position = singular(words[-1]), position_in(_spelled(name))
     is_region = position is not None and (noun in _AREA_NOUNS or words[-1] in _position_words())
-    return Part(name, noun, tuple(words[:-1]), position, is_region, counted and words[-1] != noun)
+    return Part(name, noun, tuple(words[:-1]), position, is_region)
 
 
 def singular(word: str) -> str:
@@ -74,14 +71,7 @@ def singular(word: str) -> str:
     ['face', 'sky', 'glass', 'leaf', 'bus', 'man']
     """
     word = re.sub(r"['’]s?$", "", word.casefold())
-    for ending, replacement in (
-        ("ves", "f"),
-        ("ies", "y"),
-        ("sses", "ss"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("xes", "x"),
-    ):
+    for ending, replacement in _PLURALS.items():
         if word.endswith(ending) and len(word) > len(ending) + 1:
             return word.removesuffix(ending) + replacement
     return word.removesuffix("s") if not word.endswith(("ss", "us", "is")) and len(word) > 3 else word

@@ -25,7 +25,6 @@ from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.objects import EXTRA, LABELS, load_detector
 from agenticiqa.vision.scene import Scene
 
-FACE_WORDS = frozenset({"face"})
 NUMBERED_FACE = re.compile(r"face (\d+) of (\d+)")
 SUBJECT_WORDS = frozenset({"subject", "main subject", "main object", "foreground"})
 BACKGROUND_WORDS = frozenset({"background", "backdrop", "surroundings", "surrounding"})
@@ -68,7 +67,7 @@ def locate(item: Part, image: LoadedImage, *, alone: bool = False) -> ObjectPlac
     """
     noun = item.noun.casefold()
     found: ObjectPlace | None = None
-    if noun in FACE_WORDS or NUMBERED_FACE.fullmatch(item.name):
+    if noun == "face" or NUMBERED_FACE.fullmatch(item.name):
         found = face_place(item.name, image.rgb)
     elif noun in SUBJECT_WORDS or (item.is_region and item.position == "foreground"):
         found = salient_place(item.name, image.rgb, inside=True)

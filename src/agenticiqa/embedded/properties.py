@@ -87,19 +87,14 @@ def properties() -> dict[str, Property]:
 
 def _property(name: str, entry: dict[str, Any]) -> Property:
     values = {plain_words(word): value for value, words in entry.get("values", {}).items() for word in listed(words)}
+    as_written = ("good", "kind", "implied_by", "papers", "mild", "fix", "fix_much")
     return Property(
         name,
         entry["title"],
-        entry.get("good", "middle"),
         has_scale="good" in entry,
         ends={end: entry[key] for key, end in (("high", 1), ("low", -1), ("too_much", 2)) if key in entry},
-        kind=entry.get("kind"),
         reading=entry["reading"],
-        implied_by=entry.get("implied_by", {}),
         values=values,
-        papers=entry.get("papers", {}),
         sentence=entry["sentence"],
-        mild=entry.get("mild", ""),
-        fix=entry.get("fix", ""),
-        fix_much=entry.get("fix_much", ""),
+        **{key: entry[key] for key in as_written if key in entry},
     )

@@ -220,11 +220,7 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         end if name else 0,
         tuple(parse_part(text[start:stop]) for start, stop in read.parts),
         also if name else (),
-        chances={
-            "property": sure,
-            "form": read.forms[form],
-            "direction": read.ends[end],
-        },
+        chances={"property": sure, "form": read.forms[form], "direction": read.ends[end]},
         next_property=next((other for other in ranked[1:] if other != "none"), None),
     )
     if options:
@@ -359,25 +355,10 @@ _MOST_WORDS = 5
 _ANY = frozenset({"any", "some", "much", "a", "no"})
 _ASIDE = re.compile(r"\s+(?:do|would|did) you (?:think|say|reckon|find)\b.*$|\s+(?:please|pls)\W*$", re.I)
 _GOES_ON = re.compile(r"\s+(?:for|because|due|when|since|in|on|at|with|instead|given)\b", re.I)
-_ADVERBS = frozenset(
-    {
-        "too",
-        "a",
-        "bit",
-        "very",
-        "rather",
-        "quite",
-        "slightly",
-        "little",
-        "just",
-        "over",
-        "under",
-        "well",
-        "in",
-        "out",
-        "of",
-    }
-)
+_ADVERBS = frozenset({
+    "too", "a", "bit", "very", "rather", "quite", "slightly", "little", "just", "over", "under", "well", "in", "out",
+    "of",
+})  # fmt: skip
 
 
 def alternatives(text: str, parts: Sequence[Part] = ()) -> tuple[str, str] | None:

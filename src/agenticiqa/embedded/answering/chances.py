@@ -184,13 +184,8 @@ def bound_answer(problem: AnswerProblem) -> tuple[float, tuple[str, ...]] | None
     if found is None or told is None or "score" not in told.numbers:
         return None
     number, said = float(found["number"]), re.search(r"\d+", found["scale"] or "")
-    top = (
-        float(said[0])
-        if said
-        else 100.0
-        if found["scale"]
-        else next(t for t in (5, 10, 100) if number <= t or t == 100)
-    )
+    tops = [float(said[0])] if said else [100.0] if found["scale"] else [5.0, 10.0, 100.0]
+    top = next((each for each in tops if number <= each), tops[-1])
     low = 0.0 if top == 100 else 1.0
     bound, score = 1 + 4 * (number - low) / (top - low), float(told.numbers["score"])
     above = float(score > bound)

@@ -8,15 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agenticiqa.embedded.answering.chances import MIDDLE, claim_chance, is_damage, severity
-from agenticiqa.embedded.answering.problem import (
-    AnswerProblem,
-    EmbeddedAnswer,
-    close_call,
-    guessed,
-    property_named,
-    unread,
-)
-from agenticiqa.embedded.properties import Property
+from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, close_call, guessed, unread
+from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.readings.base import PropertyReading
 from agenticiqa.embedded.readings.file import NOTICED_ALONE
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
@@ -50,7 +43,7 @@ def amount_in(problem: AnswerProblem, asked: Property, part: str) -> float | Non
         return None
     if not is_damage(asked, told):
         much = 4 * (told.amount or 0.0)
-        return much if wants_much(problem) else 4 - much
+        return much if problem.meaning.polarity > 0 else 4 - much
     worst = severity(told, asked)
     in_focus = told.numbers.get("in_focus")
     if asked.name in ("sharp", "in_focus") and isinstance(in_focus, float):
@@ -58,13 +51,9 @@ def amount_in(problem: AnswerProblem, asked: Property, part: str) -> float | Non
     return worst if _wants_damage(problem, asked) else 4 - worst
 
 
-def wants_much(problem: AnswerProblem) -> bool:
-    """Whether the part with much of the property is asked for."""
-    return problem.meaning.polarity > 0
-
-
 def _wants_damage(problem: AnswerProblem, asked: Property) -> bool:
-    return wants_much(problem) == (asked.good == "little")
+    """Whether the end that is asked for is the damaged one."""
+    return (problem.meaning.polarity > 0) == (asked.good == "little")
 
 
 def is_than(text: str) -> bool:
@@ -97,7 +86,7 @@ def _at_worst_place(problem: AnswerProblem, asked: Property, whole: PropertyRead
         f"{box.width} × {box.height} pixels at {box.x}, {box.y} score {place.score:.1f} of 5, "
         f"the picture on average {place.whole:.1f}."
     )
-    if place.score >= NOTICED_ALONE and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+    if place.score >= NOTICED_ALONE and (claim_chance(whole, asked, problem.meaning.polarity) or 0.0) < MIDDLE:
         nearest = () if place.even else (f"The weakest place is {position}, and it is fine too.",)
         return EmbeddedAnswer("Nowhere", ("No part looks damaged.", *nearest), measured=(scores,))
     if place.even:
@@ -115,7 +104,7 @@ def _in_worst_part(problem: AnswerProblem, asked: Property, whole: PropertyReadi
     doubts = (guessed(asked),) if whole.guess else ()
     worst = max(amounts, key=lambda name: amounts[name])
     spread = amounts[worst] - min(amounts.values())
-    word = asked.word(_end(problem))
+    word = asked.word(problem.meaning.polarity)
     if _nowhere(problem, asked, whole, amounts):
         white = {name: float(told.numbers.get("pure_white_percent", 0.0)) for name in places
                  if asked.name == "overexposed" and (told := problem.told(asked.name, name))}  # fmt: skip
@@ -129,7 +118,7 @@ def _in_worst_part(problem: AnswerProblem, asked: Property, whole: PropertyReadi
         return EmbeddedAnswer("Evenly over the picture", (whole.sentence,), doubts=doubts, measured=whole.measured)
     told = problem.evidence.told(asked.name, worst)
     there: tuple[str, ...] = (f"The {worst} is the most {word} part.",)
-    if is_damage(asked, whole) and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+    if is_damage(asked, whole) and (claim_chance(whole, asked, problem.meaning.polarity) or 0.0) < MIDDLE:
         there += ("The picture as a whole does not look damaged by it: it may be meant there.",)
     return EmbeddedAnswer(f"Mostly in the {worst}", there, doubts=doubts, measured=told.measured if told else ())
 
@@ -147,16 +136,12 @@ def _said_position(position: str) -> str:
     return f"{before} the {position}"
 
 
-def _end(problem: AnswerProblem) -> int:
-    return 1 if wants_much(problem) else -1
-
-
 def _nowhere(problem: AnswerProblem, asked: Property, whole: PropertyReading, places: Iterable[str]) -> bool:
     """Damage that is seen neither in the whole picture nor in any part of it."""
     if not is_damage(asked, whole) or not _wants_damage(problem, asked):
         return False
     every = [whole, *(told for name in places if (told := problem.evidence.told(asked.name, name)))]
-    return max(claim_chance(told, asked, _end(problem)) or 0.0 for told in every) < MIDDLE
+    return max(claim_chance(told, asked, problem.meaning.polarity) or 0.0 for told in every) < MIDDLE
 
 
 # --- which of several parts ---
@@ -174,7 +159,7 @@ def compare(problem: AnswerProblem) -> EmbeddedAnswer:
         absent = tuple(f"I could not find {name!r}, so the parts cannot be compared." for name in missing)
         return EmbeddedAnswer(UNABLE_TO_DETERMINE, doubts=absent) if missing else unread(asked)
     lead = known[0] - max(known[1:])
-    word = asked.word(_end(problem))
+    word = asked.word(problem.meaning.polarity)
     told = [found for name in names if (found := problem.evidence.told(asked.name, name))]
     said = tuple(f"{name.capitalize()}: {each.sentence}" for name, each in zip(names, told, strict=True))
     doubts = (guessed(asked),) if any(each.guess for each in told) else ()
@@ -201,7 +186,7 @@ def _logistic(lead: float) -> float:
 
 def option_weights(problem: AnswerProblem) -> Found:
     """Options that name places or parts."""
-    found, asked = Found(), problem.asked or property_named("flaw")
+    found, asked = Found(), problem.asked or properties()["flaw"]
     if problem.meaning.form != "where" and (said := _first_beside_second(problem)) is not None:
         return said
     amounts: dict[str, float] = {}
@@ -229,7 +214,7 @@ def option_weights(problem: AnswerProblem) -> Found:
             found.weights[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2), ""
         elif option.claim == "none":
             told = problem.evidence.told(asked.name)
-            there = (claim_chance(told, asked, _end(problem)) if told else None) or 0.0
+            there = (claim_chance(told, asked, problem.meaning.polarity) if told else None) or 0.0
             found.weights[option.letter] = most * (1 - there) / max(there, 0.05), ""
     return found
 

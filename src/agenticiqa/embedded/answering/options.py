@@ -23,10 +23,9 @@ from agenticiqa.embedded.answering.problem import (
     EmbeddedAnswer,
     close_call,
     guessed,
-    property_named,
     unread,
 )
-from agenticiqa.embedded.properties import Property
+from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.question import OptionMeaning, own_claim
 from agenticiqa.embedded.readings.base import PropertyReading
 from agenticiqa.embedded.readings.detail import READ
@@ -188,10 +187,10 @@ def _stand_in(problem: AnswerProblem, amounts: Mapping[str, float]) -> Weights:
     weights, asked = Weights(), problem.asked
     if asked is None:
         return weights
-    other, turn, kept = property_named("quality"), asked.good == "little", _STAND_IN
+    other, turn, kept = properties()["quality"], asked.good == "little", _STAND_IN
     for name, amount in asked.implied_by.items():
         if (told := problem.told(name)) and told.amounts is not None:
-            other, turn, kept = property_named(name), amount == 0, _STAND_IN_BY_KIN
+            other, turn, kept = properties()[name], amount == 0, _STAND_IN_BY_KIN
             break
     told = problem.told(other.name)
     if told is None or told.amounts is None or (other.name == "quality" and asked.good == "middle"):
@@ -248,11 +247,7 @@ def _asks_what_is_absent(problem: AnswerProblem) -> bool:
 
 
 def _weigh_claim(
-    problem: AnswerProblem,
-    option: OptionMeaning,
-    weights: Weights,
-    seen: dict[str, float],
-    values: dict[str, float],
+    problem: AnswerProblem, option: OptionMeaning, weights: Weights, seen: dict[str, float], values: dict[str, float]
 ) -> None:
     asked = problem.asked
     told = problem.told(asked.name) if asked and not asked.is_general else None
@@ -269,7 +264,7 @@ def _weigh_claim(
     claim = own_claim(option.text)
     if claim is None:
         return
-    claimed, end = property_named(claim[0]), claim[1]
+    claimed, end = properties()[claim[0]], claim[1]
     excess = problem.meaning.property == "flaw" and claimed.name in ("colourful", "contrasty")
     if claimed.bad_end == end or excess or (claimed.good == "middle" and problem.meaning.property == "flaw"):
         flaw = _flaw(problem, option, claimed, end)
@@ -320,7 +315,7 @@ def _flaw_by_model(problem: AnswerProblem, option: OptionMeaning, claimed: Prope
     if category is None or kind is None or chances is None:
         return None
     others = [(each.text, own_claim(each.text)) for each in problem.meaning.options if each.letter != option.letter]
-    named = [(text, property_named(claim[0])) for text, claim in others if claim]
+    named = [(text, properties()[claim[0]]) for text, claim in others if claim]
     rivals = {_kind_named(text, other) for text, other in named if other.category == category} - {kind, None}
     share = problem.evidence.share(category, kind, problem.parts[0])
     if share is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,7 @@ from functools import cached_property
 from agenticiqa.embedded.advising import advice_for
 from agenticiqa.embedded.findings import Finder
 from agenticiqa.embedded.parts import Part, singular
-from agenticiqa.embedded.properties import Property, properties
+from agenticiqa.embedded.properties import Property
 from agenticiqa.embedded.question import Meaning
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.state import Advice
@@ -29,97 +28,59 @@ WHAT_CAN_BE_ASKED = (
 )
 
 
-class Evidence(ABC):
-    """Readings, each made once, when it is first needed."""
-
-    @abstractmethod
-    def told(self, name: str, part: str = GLOBAL) -> PropertyReading | None:
-        """A property of a part; None where nothing reads it."""
-
-    @abstractmethod
-    def located(self, part: str) -> bool:
-        """Whether a part was found; where it was not, its readings are those of the whole picture."""
-
-    @abstractmethod
-    def note(self, part: str) -> str | None:
-        """What is to be said of how a part was found, or of the picture."""
-
-    @abstractmethod
-    def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
-        """How much of a category's damage is of a finer kind; None where the kind is not told apart."""
-
-    @abstractmethod
-    def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
-        """The chances of none, slight, moderate, severe and extreme damage of a category."""
-
-    @abstractmethod
-    def advice(self, category: str | None = None) -> Sequence[Advice]:
-        """What to do about the picture, or about one category of damage in it, what matters most first."""
-
-    def faces(self) -> int:
-        """How many faces were found."""
-        return 0
-
-    def is_guess(self, part: str) -> bool:  # noqa: ARG002 - most readings are of parts that are known
-        """Whether what was taken for a part is only perhaps it."""
-        return False
-
-    def is_assumed(self, part: str) -> bool:  # noqa: ARG002 - as above
-        """Whether a part was taken for what stands out, for want of anything better."""
-        return False
-
-    def is_absent(self, part: str) -> bool:  # noqa: ARG002 - as above
-        """Whether a part that was not found can be said not to be there."""
-        return False
-
-    def worst_place(self) -> WorstPlace | None:
-        """Where the whole picture is worst; None where no picture is at hand."""
-        return None
-
-
-class SeenEvidence(Evidence):
-    """Readings of looks at the picture."""
+class SeenEvidence:
+    """Readings of looks at the picture, each made once, when it is first needed."""
 
     def __init__(self, find: Finder) -> None:
         self._find = find
         self._told: dict[tuple[str, str], PropertyReading | None] = {}
 
     def told(self, name: str, part: str = GLOBAL) -> PropertyReading | None:
+        """A property of a part; None where nothing reads it."""
         if (name, part) not in self._told:
             read = reader_of(name)
             self._told[name, part] = read(self._find(part).look) if read else None
         return self._told[name, part]
 
     def located(self, part: str) -> bool:
+        """Whether a part was found; where it was not, its readings are those of the whole picture."""
         return same_name(part, GLOBAL) or self._find(part).look.box is not None
 
     def note(self, part: str) -> str | None:
+        """What is to be said of how a part was found, or of the picture."""
         return self._find(part).note
 
     def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
+        """How much of a category's damage is of a finer kind; None where the kind is not told apart."""
         look = self._find(part).look
         return look.scene.kind_share(category, kind, look.reading)
 
     def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
+        """The chances of none, slight, moderate, severe and extreme damage of a category."""
         return self._find(part).look.reading.severity_probabilities.get(category)
 
     def advice(self, category: str | None = None) -> Sequence[Advice]:
+        """What to do about the picture, or about one category of damage in it, what matters most first."""
         return advice_for(self._find(GLOBAL).look, thorough=category is None, category=category)
 
     def faces(self) -> int:
+        """How many faces were found."""
         return len(load_locators().faces(self._find(GLOBAL).look.image.rgb))
 
     def is_guess(self, part: str) -> bool:
+        """Whether what was taken for a part is only perhaps it."""
         return self._find(part).guess
 
     def is_assumed(self, part: str) -> bool:
+        """Whether a part was taken for what stands out, for want of anything better."""
         return self._find(part).assumed
 
     def is_absent(self, part: str) -> bool:
+        """Whether a part that was not found can be said not to be there."""
         return self._find(part).absent
 
     def worst_place(self) -> WorstPlace:
-        # The same map that reports and the page draw, so that what is marked there is what is said here.
+        """Where the whole picture is worst, by the map that reports and the page draw: both say the same."""
         look = self._find(GLOBAL).look
         return worst_place(quality_map(look.image, look.scene), look.image.size)
 
@@ -153,7 +114,7 @@ class AnswerProblem:
     """A question's meaning, and the readings to answer it from."""
 
     meaning: Meaning
-    evidence: Evidence
+    evidence: SeenEvidence
     marked: tuple[str, ...] = ()
     """The parts that the user marked and asks about, by name."""
 
@@ -241,7 +202,3 @@ def close_call(chances: Mapping[str, float], best: str = "") -> tuple[str, ...]:
     if len(ranked) < 2 or ranked[0] - ranked[1] >= CLOSE:
         return ()
     return (f"It is a close call{f', if anything {best}' if best else ': the next answer is nearly as likely'}.",)
-
-
-def property_named(name: str) -> Property:
-    return properties()[name]

@@ -16,12 +16,11 @@ from agenticiqa.embedded.answering.problem import (
     EmbeddedAnswer,
     close_call,
     guessed,
-    property_named,
     statement,
     unread,
 )
 from agenticiqa.embedded.findings import level_at
-from agenticiqa.embedded.properties import Property
+from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.question import own_claim
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading
 from agenticiqa.vision.scene import LEVELS
@@ -55,20 +54,16 @@ def _levels(problem: AnswerProblem) -> tuple[tuple[float, ...], tuple[str, ...],
     quality, flaws, asked = problem.told("quality"), problem.told("flaw"), problem.asked
     if quality is None or quality.amounts is None:
         raise LookupError("The quality of a picture can always be read.")
-    whole = (
-        tuple(quality.amounts),
-        (flaws.sentence,) if flaws else (),
-        (),
-        (*(flaws.measured if flaws else ()), *quality.measured),
-    )
+    sentences = (flaws.sentence,) if flaws else ()
+    measured = (*(flaws.measured if flaws else ()), *quality.measured)
     if asked is None or asked.is_general:
-        return whole
+        return quality.amounts, sentences, (), measured
     told = problem.told(asked.name)
     if told is None or told.amounts is None or asked.good == "middle":
-        return whole[0], whole[1], (f"The whole quality was rated, not {asked.title}.",), whole[3]
-    amounts = told.amounts if asked.good == "much" else tuple(reversed(told.amounts))
+        return quality.amounts, sentences, (f"The whole quality was rated, not {asked.title}.",), measured
+    amounts = told.amounts if asked.good == "much" else told.amounts[::-1]
     rated = f"Rated is {asked.title} alone{' (5: no fault of it can be seen)' if is_damage(asked, told) else ''}."
-    return tuple(amounts), (rated, told.sentence), (guessed(asked),) if told.guess else (), told.measured
+    return amounts, (rated, told.sentence), (guessed(asked),) if told.guess else (), told.measured
 
 
 def answer(problem: AnswerProblem) -> EmbeddedAnswer:
@@ -221,7 +216,7 @@ def _close(found: EmbeddedAnswer) -> tuple[str, ...]:
 def _each_flaw(problem: AnswerProblem) -> EmbeddedAnswer | None:
     """Alternatives that are flaws of different kinds may both be there, or neither."""
     claimed = [own_claim(option.text) for option in problem.meaning.options]
-    named = [(property_named(claim[0]), claim[1]) for claim in claimed if claim]
+    named = [(properties()[claim[0]], claim[1]) for claim in claimed if claim]
     if len({asked.name for asked, _ in named}) < len(claimed) or any(asked.bad_end != end for asked, end in named):
         return None
     told = [problem.told(asked.name) for asked, _ in named]
@@ -264,9 +259,9 @@ def why(problem: AnswerProblem) -> EmbeddedAnswer:
         return EmbeddedAnswer("Shallow depth of field", (apart,), measured=(*told.measured, *behind.measured))
     if so is not None and so < 0.5 and (light := _LIGHT.get(asked.name)):
         seen = problem.told("bright")
-        if seen is not None and (claim_chance(seen, property_named("bright"), light) or 0.0) >= 0.5:
+        if seen is not None and (claim_chance(seen, properties()["bright"], light) or 0.0) >= 0.5:
             text = "The light was low" if light < 0 else "There is much light in it"
-            said = f"{statement(problem, property_named('bright'), light)} {told.sentence}"
+            said = f"{statement(problem, properties()['bright'], light)} {told.sentence}"
             return EmbeddedAnswer(text, (said,), measured=(*seen.measured, *told.measured))
     if so is not None and so < 0.5:
         said = f"I do not find that: {statement(problem, asked, -end)[0].lower()}{statement(problem, asked, -end)[1:]}"
@@ -311,7 +306,7 @@ def advice(problem: AnswerProblem) -> EmbeddedAnswer:
     if mended := _advice_for_part(problem):
         return mended
     told = (problem.told(problem.meaning.property) if problem.meaning.property else None) or problem.told("flaw")
-    measured = told.measured if told else ()
+    sentences, measured = ((told.sentence,), told.measured) if told else ((), ())
     so = claim_chance(told, asked, asked.bad_end) if asked and told and asked.bad_end else None
     own = problem.evidence.advice(asked.category) if asked and asked.category and (so or 0.0) >= 0.5 else ()
     found = [*own, *(each for each in found if each not in own)]
@@ -319,12 +314,9 @@ def advice(problem: AnswerProblem) -> EmbeddedAnswer:
     meant = problem.meaning.follows != "fix" or (so or 0.0) >= 0.5
     if asked is not None and asked.fix and (not found or (meant and not own and (so is None or so < 0.5))):
         much = asked.fix_much and told is not None and (claim_chance(told, asked, 1) or 0.0) >= 0.5
-        return EmbeddedAnswer(
-            asked.fix_much if much else asked.fix, (told.sentence,) if told else (), measured=measured
-        )
+        return EmbeddedAnswer(asked.fix_much if much else asked.fix, sentences, measured=measured)
     if not found:
-        sentences = (told.sentence,) if told else ()
-        fixes = [property_named(name).fix for name in told.wanting] if told else []
+        fixes = [properties()[name].fix for name in told.wanting] if told else []
         return EmbeddedAnswer(" ".join(fixes) or "Nothing to mend stands out", sentences, measured=measured)
     further = tuple(dict.fromkeys(f"{each.because.removesuffix('.')}: {each.do}" for each in found[1:]))
     return EmbeddedAnswer(found[0].do, (found[0].because, *further), measured=measured)
@@ -339,7 +331,7 @@ def _advice_for_part(problem: AnswerProblem) -> EmbeddedAnswer | None:
     if same_name(part, GLOBAL) or not problem.evidence.located(part) or (asked and not asked.is_general):
         return None
     for name in _FAULTS_OF_PARTS:
-        fault, told = property_named(name), problem.told(name)
+        fault, told = properties()[name], problem.told(name)
         if told and (claim_chance(told, fault, fault.bad_end) or 0.0) >= 0.5:
             said = (statement(problem, fault, fault.bad_end),)
             return EmbeddedAnswer(fault.fix, said, notes=problem.missing_parts(), measured=told.measured)

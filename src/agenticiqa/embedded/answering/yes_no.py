@@ -21,13 +21,12 @@ from agenticiqa.embedded.answering.problem import (
     SeenEvidence,
     close_call,
     guessed,
-    property_named,
     statement,
     unread,
 )
 from agenticiqa.embedded.findings import Seen
 from agenticiqa.embedded.looking import Look
-from agenticiqa.embedded.properties import Property
+from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.question import Meaning, own_claim
 from agenticiqa.embedded.readings.base import PropertyReading
 
@@ -112,7 +111,7 @@ def claims(meaning: Meaning) -> tuple[Claim, ...]:
     if meaning.property is None:
         return ()
     first = Claim(meaning.property, meaning.polarity)
-    if first == Claim("quality", 1) and papers_named(property_named("printable"), meaning.text):
+    if first == Claim("quality", 1) and papers_named(properties()["printable"], meaning.text):
         return first, Claim("printable", 1)  # "Good enough for a magazine cover?"
     clauses = _CLAUSE.split(meaning.text)
     said = []
@@ -136,7 +135,7 @@ def _of_claim(problem: AnswerProblem, claim: Claim) -> Weighed | None:
 
 
 def _of_part(problem: AnswerProblem, claim: Claim, part: str) -> Weighed | None:
-    asked = property_named(claim.property)
+    asked = properties()[claim.property]
     told = problem.evidence.told(asked.name, part)
     if told is None:
         return None

@@ -13,7 +13,7 @@ from math import log2
 import cv2
 import numpy as np
 
-from agenticiqa.embedded.findings import NAMES, described, finding
+from agenticiqa.embedded.findings import described, finding
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import reason
 from agenticiqa.embedded.readings.base import (
@@ -31,6 +31,7 @@ from agenticiqa.vision.appearance.structure import detail_strength, fineness, fr
 from agenticiqa.vision.locators import saliency_map
 from agenticiqa.vision.network import Floats
 from agenticiqa.vision.scene import Scene
+from agenticiqa.vocabulary import CATEGORY_WORDS
 
 Chances = tuple[float, ...]
 
@@ -114,7 +115,7 @@ def damage_reading(look: Look, damage: Damage) -> PropertyReading:
         numbers={"chance_of_damage": round(there, 4), **_focus(look, damage)},
         because=reason(damage.category, look.measures, found=there >= 0.5),
         measured=(
-            f"Chance of {damage.name or NAMES[damage.category]}: {there:.0%}.",
+            f"Chance of {damage.name or CATEGORY_WORDS[damage.category]}: {there:.0%}.",
             *described(damage.category, look)[:2],
         ),
     )

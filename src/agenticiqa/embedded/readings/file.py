@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cv2
@@ -183,37 +183,27 @@ def picture_kind(look: Look) -> PropertyReading:
     """Photograph, painting, drawing, sketch or screen; ``generated`` beside them, since it excludes none."""
     sorts = look.reading.sorts
     values = {value: sum(sorts[name] for name in names) for value, names in _SORTS.items()}
-    return PropertyReading(
-        _sentence(look),
-        values=values | {"generated": look.reading.generated},
-        within={"sketch": "drawing"},
-        measured=_sort_chances(look),
-    )
+    values["generated"] = look.reading.generated
+    return replace(_sort(look), values=values, within={"sketch": "drawing"})
 
 
 @reader("real")
 def real(look: Look) -> PropertyReading:
     """Taken with a camera, or made by a generator."""
     made = look.reading.generated
-    return PropertyReading(
-        _sentence(look),
-        amounts=(made, 0.0, 0.0, 0.0, 1 - made),
-        numbers={"chance_generated": round(made, 4)},
-        measured=_sort_chances(look),
-    )
+    numbers = {"chance_generated": round(made, 4)}
+    return replace(_sort(look), amounts=(made, 0.0, 0.0, 0.0, 1 - made), numbers=numbers)
 
 
-def _sentence(look: Look) -> str:
+def _sort(look: Look) -> PropertyReading:
+    """The likeliest sort in words."""
     sorts, made = look.reading.sorts, look.reading.generated
     sort = max(sorts, key=lambda name: sorts[name])
     phrase = _PHRASES.get(sort, f"a {sort}")
-    return f"It looks like {phrase}{', made by a program rather than a camera' if made >= 0.5 else ''}."
-
-
-def _sort_chances(look: Look) -> tuple[str, ...]:
-    sorts, made = look.reading.sorts, look.reading.generated
-    sort = max(sorts, key=lambda name: sorts[name])
-    return (f"Chance of {_PHRASES.get(sort, f'a {sort}')} {sorts[sort]:.0%}, of a generated picture {made:.0%}.",)
+    said = f"It looks like {phrase}{', made by a program rather than a camera' if made >= 0.5 else ''}."
+    return PropertyReading(
+        said, measured=(f"Chance of {phrase} {sorts[sort]:.0%}, of a generated picture {made:.0%}.",)
+    )
 
 
 # --- Whether text could be read ---
@@ -265,12 +255,8 @@ def letters_in(rgb: UInt8Image) -> Letters | None:
     small = reduced(rgb, SIDE)
     light = lightness(small)
     around = cv2.GaussianBlur(light, (0, 0), 12)
-    best: Letters | None = None
-    for sign in (-1, 1):
-        found = _lines_of_letters(sign * (light - around), light)
-        if found and (best is None or found.count > best.count):
-            best = found
-    return best
+    found = [each for sign in (-1, 1) if (each := _lines_of_letters(sign * (light - around), light))]
+    return max(found, key=lambda each: each.count, default=None)
 
 
 def _lines_of_letters(stands_out: npt.NDArray[Any], light: npt.NDArray[Any]) -> Letters | None:
