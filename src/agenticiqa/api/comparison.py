@@ -261,10 +261,8 @@ def _decide_as_asked(found: Comparison, lead: AskedLead) -> None:
     found.winner = "tie" if max(chance, 1 - chance) < MIN_WIN_PROBABILITY else "A" if chance > 0.5 else "B"
     found.confidence, found.chance_a = as_reported(max(chance, 1 - chance)), as_reported(chance)
     found.decided_by = lead.asked.title
-    if found.winner == "tie":
-        found.verdict = f"Neither is clearly {lead.word}."
-    else:
-        found.verdict = f"{found.winner} is {lead.word}."
+    tie = found.winner == "tie"
+    found.verdict = f"Neither is clearly {lead.word}." if tie else f"{found.winner} is {lead.word}."
     found.reasons = [*lead.reasons(), f"On the whole: {overall}"]
     if lead.a.guess or lead.b.guess:
         found.notes.append(f"What is said of {lead.asked.title} is a guess.")

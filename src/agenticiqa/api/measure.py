@@ -86,15 +86,12 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     ):
         raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
     partners = {picture.stem.casefold(): picture for picture in formats.pictures_in(reference, skipped)}
-    pairs, unpaired = [], []
-    for picture in pictures:
-        partner = partners.get(picture.stem.casefold())
-        if partner is None:
-            unpaired.append(picture)
-        else:
-            pairs.append(Pair.of(picture, partner))
-    stems = {picture.stem.casefold() for picture in pictures}
-    return Pairing(pairs, [*unpaired, *(partner for stem, partner in partners.items() if stem not in stems)], skipped)
+    stems = {picture: picture.stem.casefold() for picture in pictures}
+    pairs = [Pair.of(picture, partners[stem]) for picture, stem in stems.items() if stem in partners]
+    unpaired = [picture for picture, stem in stems.items() if stem not in partners]
+    alone = partners.keys() - {*stems.values()}
+    unpaired += [partner for stem, partner in partners.items() if stem in alone]
+    return Pairing(pairs, unpaired, skipped)
 
 
 def _pictures_of(source: str, skipped: formats.Skipped) -> list[Path]:

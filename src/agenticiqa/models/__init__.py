@@ -1,3 +1,1 @@
 """Everything that can play an agent: providers of language models, one per file, and our own offline."""
-
-from __future__ import annotations

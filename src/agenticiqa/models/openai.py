@@ -39,16 +39,10 @@ class OpenAIVLMClient(transport.TransportClient):
             "messages": self._messages(call),
             self.max_tokens_parameter: call.request.max_tokens,
         }
-        if call.temperature is not None:
-            arguments["temperature"] = call.temperature
-        if call.top_p is not None:
-            arguments["top_p"] = call.top_p
         if call.wants_logprobs:
             arguments.update(logprobs=True, top_logprobs=transport.TOP_LOGPROBS)
-        response_format = _response_format(call)
-        if response_format is not None:
-            arguments["response_format"] = response_format
-        return arguments
+        more = {"temperature": call.temperature, "top_p": call.top_p, "response_format": _response_format(call)}
+        return arguments | {name: value for name, value in more.items() if value is not None}
 
     def _messages(self, call: transport.Call) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []

@@ -45,9 +45,7 @@ def style() -> str:
     return colours() + resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
 
 
-def page(
-    title: str, content: str, models: Iterable[str] = (), *, script: str = "", data: str = "", more_style: str = ""
-) -> str:
+def page(title: str, content: str, models: Iterable[str] = (), *, script: str = "", data: str = "") -> str:
     """A page of this look around ready HTML; ``data`` is ready HTML too, put before the script that reads it."""
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     allowed = f"; script-src 'sha256-{digest}'" if script else ""
@@ -57,7 +55,7 @@ def page(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{style()}{more_style}</style></head><body><main><h1>{escape(title)}</h1>\n{content}\n</main>"
+        f"<style>{style()}</style></head><body><main><h1>{escape(title)}</h1>\n{content}\n</main>"
         f"<footer>{foot(models)}</footer>{code}</body></html>\n"
     )
 

@@ -122,19 +122,18 @@ def why_no_correlation(predicted: Floats, opinions: Floats) -> str | None:
 
 def grouped(results: Sequence[Result], column: str) -> dict[str, list[Result]]:
     """Results by a carried column, in the order of first appearance; lines without the column stay out."""
-    groups: dict[str, list[Result]] = {}
-    for result in results:
-        name = result.group(column)
-        if name is not None:
-            groups.setdefault(name, []).append(result)
-    return groups
+    return {name: part for name, part in _parts(results, column) if name is not None}
 
 
 def by_dataset(results: Sequence[Result]) -> list[tuple[str | None, list[Result]]]:
     """Results of each dataset apart, because opinions of different sets are on different scales."""
+    return _parts(results, "dataset")
+
+
+def _parts(results: Sequence[Result], column: str) -> list[tuple[str | None, list[Result]]]:
     parts: dict[str | None, list[Result]] = {}
     for result in results:
-        parts.setdefault(result.group("dataset"), []).append(result)
+        parts.setdefault(result.group(column), []).append(result)
     return list(parts.items())
 
 

@@ -87,11 +87,7 @@ def _report_dict(report: DatasetReport[Any]) -> dict[str, Any]:
 
 
 def evaluate(
-    file: ResultFile,
-    other: ResultFile | None = None,
-    *,
-    settings: FigureSettings = DEFAULTS,
-    by: Sequence[str] = (),
+    file: ResultFile, other: ResultFile | None = None, *, settings: FigureSettings = DEFAULTS, by: Sequence[str] = ()
 ) -> Evaluation:
     """Evaluate a file, and compare it with another where one is given.
 

@@ -16,7 +16,6 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import cv2
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 from PIL import Image
 
 from agenticiqa.errors import BackendUnavailableError
@@ -66,7 +65,7 @@ class LRUCache(Generic[T]):
 
 
 def open_session(
-    data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None, *, keeps_memory: bool = True
+    data: bytes, threads: int = 0, weights: Mapping[str, npt.NDArray[Any]] | None = None, *, keeps_memory: bool = True
 ) -> Any:
     """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number.
 
@@ -254,7 +253,8 @@ class Vision:
         found = self._judged(_mean(features.cells)[None], features.content)
         if features.farther is not None:
             farther = self._judged(features.farther[None], features.content)
-            found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
+            names = ("score", "levels", "damage", "opinion", "trust")
+            found = replace(found, **{name: (getattr(found, name) + getattr(farther, name)) / 2 for name in names})
         if features.closer is not None:
             closer = self._judged(features.closer[None], features.content)
             shares = NATIVE_RESOLUTION_SHARE
@@ -329,10 +329,6 @@ def weights_version() -> str:
 def _mean(cells: Floats) -> Floats:
     """Over all cells, in double precision: sums of many squares would lose digits."""
     return np.asarray(cells.reshape(-1, cells.shape[-1]).mean(axis=0, dtype=np.float64), np.float32)
-
-
-def _averaged(one: Judgement, other: Judgement, names: tuple[str, ...]) -> Judgement:
-    return replace(one, **{name: (getattr(one, name) + getattr(other, name)) / 2 for name in names})
 
 
 def _reduced(picture: Image.Image, scale: float) -> Bytes:

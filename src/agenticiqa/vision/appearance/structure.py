@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -17,11 +18,11 @@ SMALLEST = 64
 SHOWN = 768
 
 
-def middle(rgb: UInt8Image, side: int = MOST) -> UInt8Image:
+def middle(pixels: npt.NDArray[Any], side: int = MOST) -> npt.NDArray[Any]:
     """The middle of a large picture in its own pixels."""
-    height, width = rgb.shape[:2]
+    height, width = pixels.shape[:2]
     top, left = max(0, (height - side) // 2), max(0, (width - side) // 2)
-    return rgb[top : top + side, left : left + side]
+    return pixels[top : top + side, left : left + side]
 
 
 def detail_strength(rgb: UInt8Image) -> float:
@@ -60,8 +61,7 @@ def fineness(rgb: UInt8Image) -> Fineness | None:
     side = min(grey.shape) // 2 * 2
     if side < SMALLEST:
         return None
-    top, left = (grey.shape[0] - side) // 2, (grey.shape[1] - side) // 2
-    part = grey[top : top + side, left : left + side]
+    part = middle(grey, side)
     window = np.outer(np.hanning(side), np.hanning(side))
     power = np.abs(np.fft.rfft2((part - part.mean()) * window)) ** 2
     down, across = np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None, :]

@@ -28,8 +28,7 @@ def likeness(rgb: UInt8Image) -> dict[str, float]:
     small = np.asarray(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_AREA), np.uint8)
     lab = oklab(small)
     channels = np.stack(
-        [band_passed(np.ascontiguousarray(lab[..., at]), FINE, COARSE) * w for at, w in enumerate(WEIGHTS)],
-        axis=-1,
+        [band_passed(np.ascontiguousarray(lab[..., at]), FINE, COARSE) * w for at, w in enumerate(WEIGHTS)], axis=-1
     )
     return {
         "left_right_mirror": _best(channels, channels[:, ::-1], axis=1),
