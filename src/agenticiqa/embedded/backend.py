@@ -13,7 +13,7 @@ from agenticiqa.answers import asks_for_rating
 from agenticiqa.embedded import findings, steps
 from agenticiqa.embedded.advising import advice_for
 from agenticiqa.embedded.answering.chances import names_bound
-from agenticiqa.embedded.findings import Seen
+from agenticiqa.embedded.findings import Seen, judged
 from agenticiqa.embedded.follow_up import in_thread
 from agenticiqa.embedded.looking import Look, Looker, beside
 from agenticiqa.embedded.parts import parse_part
@@ -101,10 +101,10 @@ class EmbeddedBackend(TypedBackend):
         return steps.widened(plan) if plan == previous else plan
 
     def detect(self, scope: Sequence[str]) -> Distortions:
-        return findings.detect(scope, self._find)
+        return {name: self._find(name).look.visible() for name in scope}
 
     def analyse(self, distortions: Mapping[str, Sequence[str]]) -> Analysis:
-        return findings.analyse(distortions, self._find)
+        return {name: [judged(kind, self._find(name)) for kind in kinds] for name, kinds in distortions.items()}
 
     def select(self, distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool]) -> Selection:
         return findings.select(distortions, tools, has_reference=self._asked.has_reference)
@@ -178,10 +178,6 @@ class EmbeddedClient(VLMClient):
         )
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> EmbeddedClient:  # noqa: ARG001 - every provider is made alike
-    return EmbeddedClient(backend, load_vision())
-
-
 def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001 - every provider is made alike
     if not (WEIGHTS / "model.json").is_file():
         return Readiness(ready=False, reason="its weights are missing: install agenticiqa again")
@@ -191,7 +187,7 @@ def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001 - every
 PROVIDER = Provider(
     name="embedded",
     description="A vision model of our own on this machine: no key, no GPU, no network",
-    create=_create,
+    create=lambda backend, _model, _settings: EmbeddedClient(backend, load_vision()),
     readiness=_readiness,
     local=True,
 )

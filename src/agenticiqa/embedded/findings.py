@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import describe, reason
 from agenticiqa.state import DistortionAnalysis, ExecutorOutput
-from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection
+from agenticiqa.vlm_client import OfferedTool, Selection
 from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
 # A slight one of these may be style: shallow focus, a grade, a low key.
@@ -145,15 +145,7 @@ Finder = Callable[[str], Seen]
 """From an object's name to a look at it."""
 
 
-def detect(scope: Sequence[str], find: Finder) -> Distortions:
-    return {name: find(name).look.visible() for name in scope}
-
-
-def analyse(distortions: Mapping[str, Sequence[str]], find: Finder) -> Analysis:
-    return {name: [_judged(category, find(name)) for category in kinds] for name, kinds in distortions.items()}
-
-
-def _judged(category: str, seen: Seen) -> DistortionAnalysis:
+def judged(category: str, seen: Seen) -> DistortionAnalysis:
     known = category in seen.look.reading.severity
     return DistortionAnalysis.model_validate(
         {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ _LONGEST_PART = 24
 _ENDS = {"high": 1, "low": -1, "none": 0}
 
 Array = npt.NDArray[np.float32]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,12 @@ class QuestionReader:
         """Read a question, and each of its options beside it."""
         code, made = self._run(question, " / ".join(options) or None)
         names, scale = self.about["properties"], self.about["temperature"]
+        ends = [_ENDS[name] for name in self.about["directions"]]
         return Read(
             _named(names, _softmax(made["property"][0] / scale["property"])),
             _named(names, _sigmoid(made["also"][0])),
             _named(self.about["forms"], _softmax(made["form"][0] / scale["form"])),
-            {
-                _ENDS[name]: chance
-                for name, chance in _named(
-                    self.about["directions"], _softmax(made["direction"][0] / scale["direction"])
-                ).items()
-            },
+            _named(ends, _softmax(made["direction"][0] / scale["direction"])),
             _parts(made["spans"][0], code),
             *(self._amounts(question, options) if options else ((), ())),
         )
@@ -99,7 +96,7 @@ def question_reader() -> QuestionReader:
     return QuestionReader()
 
 
-def _named(names: Sequence[str], chances: Array) -> dict[str, float]:
+def _named(names: Sequence[T], chances: Array) -> dict[T, float]:
     return {name: float(chance) for name, chance in zip(names, chances, strict=True)}
 
 

@@ -89,11 +89,8 @@ class MapFolder:
 
     def _stem(self, path: Path) -> str:
         """The first of stem, name and numbered names that no other picture of this folder has."""
-        numbered = (f"{path.name}-{number}" for number in count(2))
-        for candidate in chain((path.stem, path.name), numbered):
-            if self._owners.setdefault(candidate.casefold(), str(path)) == str(path):
-                return candidate
-        raise AssertionError("numbers do not end")
+        candidates = chain((path.stem, path.name), (f"{path.name}-{number}" for number in count(2)))
+        return next(each for each in candidates if self._owners.setdefault(each.casefold(), str(path)) == str(path))
 
 
 def _safe(name: str) -> str:

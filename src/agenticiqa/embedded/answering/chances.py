@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
+import numpy as np
+
 from agenticiqa.embedded.answering.problem import AnswerProblem
 from agenticiqa.embedded.properties import Property
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading, chance_above
@@ -100,12 +102,7 @@ def severity(told: PropertyReading, asked: Property) -> float:
 
 def median_place(told: PropertyReading) -> int:
     """The place at which half of the chances lie on either side."""
-    below = 0.0
-    for at, chance in enumerate(told.amounts or ()):
-        below += chance
-        if below >= MIDDLE:
-            return at
-    return len(PLACES) - 1
+    return int(np.searchsorted(np.cumsum(told.amounts or ()), MIDDLE).clip(0, len(PLACES) - 1))
 
 
 def on_axis(told: PropertyReading, asked: Property, amounts: Mapping[str, float]) -> dict[str, float]:

@@ -29,11 +29,21 @@ _SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
 
 
 @dataclass
-class Found:
-    """How strongly each option's part has what is asked about, with the sentence that says so."""
+class Weights:
+    """How strongly each option is spoken for, and what is to be said of it."""
 
-    weights: dict[str, tuple[float, str]] = field(default_factory=dict)
+    known: dict[str, float] = field(default_factory=dict)
+    sentences: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    measured: dict[str, tuple[str, ...]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
+    nearest: float | None = None
+    """Where nothing of what is offered can be seen: the chance of what comes nearest."""
+
+    def add(self, letter: str, weight: float, told: PropertyReading, asked: Property) -> None:
+        self.known[letter] = weight
+        self.sentences[letter], self.measured[letter] = (told.sentence,), told.measured
+        if told.guess:
+            self.doubts.append(guessed(asked))
 
 
 def amount_in(problem: AnswerProblem, asked: Property, part: str) -> float | None:
@@ -184,9 +194,9 @@ def _logistic(lead: float) -> float:
 # --- options ---
 
 
-def option_weights(problem: AnswerProblem) -> Found:
+def option_weights(problem: AnswerProblem) -> Weights:
     """Options that name places or parts."""
-    found, asked = Found(), problem.asked or properties()["flaw"]
+    found, asked = Weights(), problem.asked or properties()["flaw"]
     if problem.meaning.form != "where" and (said := _first_beside_second(problem)) is not None:
         return said
     amounts: dict[str, float] = {}
@@ -201,7 +211,8 @@ def option_weights(problem: AnswerProblem) -> Found:
             continue
         amounts[option.letter] = amount
         # Parts of a sound picture differ little: the difference counts, not the level.
-        found.weights[option.letter] = math.exp(SHARPNESS_OF_CHOICE * amount), f"{place.capitalize()}: {told.sentence}"
+        found.known[option.letter] = math.exp(SHARPNESS_OF_CHOICE * amount)
+        found.sentences[option.letter] = (f"{place.capitalize()}: {told.sentence}",)
         if told.guess:
             found.doubts.append(guessed(asked))
     if not amounts:
@@ -211,21 +222,21 @@ def option_weights(problem: AnswerProblem) -> Found:
     most = math.exp(SHARPNESS_OF_CHOICE * ranked[0])
     for option in problem.meaning.options:
         if option.claim in ("same", "all") and len(amounts) > 1:
-            found.weights[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2), ""
+            found.known[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2)
         elif option.claim == "none":
             told = problem.evidence.told(asked.name)
             there = (claim_chance(told, asked, problem.meaning.polarity) if told else None) or 0.0
-            found.weights[option.letter] = most * (1 - there) / max(there, 0.05), ""
+            found.known[option.letter] = most * (1 - there) / max(there, 0.05)
     return found
 
 
-def _first_beside_second(problem: AnswerProblem) -> Found | None:
+def _first_beside_second(problem: AnswerProblem) -> Weights | None:
     """ "How sharp is the background compared with the subject? Sharper / Blurrier": said of the first part."""
     claims = {o.letter: o.amount for o in problem.meaning.options if o.property == problem.meaning.property}
     asked = problem.asked
     if asked is None or len(problem.parts) != 2 or len(claims) < 2 or None in claims.values():
         return None
-    found = Found(doubts=list(problem.missing_parts()))
+    found = Weights(doubts=list(problem.missing_parts()))
     amounts = [told.amount for part in problem.parts if (told := problem.evidence.told(asked.name, part))]
     if found.doubts or len(amounts) < 2 or None in amounts:
         return found
@@ -234,7 +245,8 @@ def _first_beside_second(problem: AnswerProblem) -> Found | None:
     for option in problem.meaning.options:
         if option.letter in claims:
             more = (claims[option.letter] or 0.0) > MIDDLE
-            found.weights[option.letter] = _logistic(lead - NOTICED / 2 if more else -lead - NOTICED / 2), said
+            found.known[option.letter] = _logistic(lead - NOTICED / 2 if more else -lead - NOTICED / 2)
         elif option.claim == "same":
-            found.weights[option.letter] = _logistic(NOTICED - abs(lead)), said
+            found.known[option.letter] = _logistic(NOTICED - abs(lead))
+    found.sentences = dict.fromkeys(found.known, (said,))
     return found

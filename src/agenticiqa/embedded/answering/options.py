@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from agenticiqa.embedded.answering import comparing, yes_no
 from agenticiqa.embedded.answering.chances import (
@@ -17,14 +17,8 @@ from agenticiqa.embedded.answering.chances import (
     on_axis,
     severity,
 )
-from agenticiqa.embedded.answering.problem import (
-    OTHER_MODELS,
-    AnswerProblem,
-    EmbeddedAnswer,
-    close_call,
-    guessed,
-    unread,
-)
+from agenticiqa.embedded.answering.comparing import Weights
+from agenticiqa.embedded.answering.problem import OTHER_MODELS, AnswerProblem, EmbeddedAnswer, close_call, unread
 from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.question import OptionMeaning, own_claim
 from agenticiqa.embedded.readings.base import PropertyReading
@@ -50,24 +44,6 @@ LEAST_WEIGHT = 0.2
 CATEGORY_SHARE = 0.3
 # Damage of a category by name that the model has never seen: its category says nothing of it.
 _UNKNOWN_KINDS = frozenset({"moire", "glare", "vignetting", "geometric", "damage", "aliasing"})
-
-
-@dataclass
-class Weights:
-    """How strongly each option is spoken for, and what is to be said of it."""
-
-    known: dict[str, float] = field(default_factory=dict)
-    sentences: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    measured: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    doubts: list[str] = field(default_factory=list)
-    nearest: float | None = None
-    """Where nothing of what is offered can be seen: the chance of what comes nearest."""
-
-    def add(self, letter: str, weight: float, told: PropertyReading, asked: Property) -> None:
-        self.known[letter] = weight
-        self.sentences[letter], self.measured[letter] = (told.sentence,), told.measured
-        if told.guess:
-            self.doubts.append(guessed(asked))
 
 
 def answer(problem: AnswerProblem) -> EmbeddedAnswer:
@@ -123,11 +99,8 @@ def _chances(problem: AnswerProblem, weights: Weights) -> dict[str, float]:
 def _weights(problem: AnswerProblem) -> Weights:
     meaning, asked = problem.meaning, problem.asked
     if meaning.compares:
-        found = comparing.option_weights(problem)
-        weights = Weights(doubts=found.doubts)
-        for letter, (weight, sentence) in found.weights.items():
-            weights.known[letter], weights.sentences[letter] = weight, (sentence,) if sentence else ()
-        if weights.known or (meaning.form != "where" and found.doubts):
+        weights = comparing.option_weights(problem)
+        if weights.known or (meaning.form != "where" and weights.doubts):
             return weights
     on_scale = {o.letter: o.amount for o in meaning.options if o.property == meaning.property and o.amount is not None}
     values = {option.claim for option in meaning.options} & set(asked.values.values() if asked else ())

@@ -205,12 +205,9 @@ def _in_words(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
     text = f"Between the two, if anything {chosen}" if options.BETWEEN in found.doubts else chosen
     said = text[:1].upper() + text[1:]
     # What lies between is said once.
-    doubts = tuple(each for each in found.doubts if text == chosen or each not in (options.BETWEEN, *_close(found)))
+    said_already = (options.BETWEEN, "It is a close call")
+    doubts = tuple(each for each in found.doubts if text == chosen or not each.startswith(said_already))
     return replace(found, text=said, sentences=sentences, chances=chances, doubts=doubts)
-
-
-def _close(found: EmbeddedAnswer) -> tuple[str, ...]:
-    return tuple(each for each in found.doubts if each.startswith("It is a close call"))
 
 
 def _each_flaw(problem: AnswerProblem) -> EmbeddedAnswer | None:

@@ -27,7 +27,7 @@ from agenticiqa.embedded.readings.base import (
     word_at,
 )
 from agenticiqa.pictures.images import Box, UInt8Image
-from agenticiqa.vision.appearance.structure import detail_strength, fineness, fringe_width
+from agenticiqa.vision.appearance.structure import detail_loss, detail_strength, fringe_width
 from agenticiqa.vision.locators import saliency_map
 from agenticiqa.vision.network import Floats
 from agenticiqa.vision.scene import Scene
@@ -163,10 +163,9 @@ def detailed(look: Look) -> PropertyReading:
 @reader("upscaled")
 def upscaled(look: Look) -> PropertyReading | None:
     """Pixels that hold detail to the last were not enlarged. Soft ones may be enlarged or blurred: a guess."""
-    found = fineness(pixels_of(look))
-    if found is None:
+    less = detail_loss(pixels_of(look))
+    if less is None:
         return None
-    less = found.detail_loss
     there = chance_above(less, 0.0, 0.15)
     if less > 0:
         sentence = "It has more pixels than detail: it was enlarged, or it is soft."

@@ -56,14 +56,6 @@ def similarity_of(
     return min(similarity_sum / pixels, 1.0), min(structure_sum / pixels, 1.0)
 
 
-def maps_of(one: Array, other: Array) -> tuple[FloatArray, FloatArray]:
-    """Similarity and its contrast-structure part at every place where the window fits."""
-    shape = (one.shape[0] - REACH, one.shape[1] - REACH)
-    similarity, structure = np.empty(shape, np.float32), np.empty(shape, np.float32)
-    similarity_of(one, other, similarity, structure)
-    return similarity, structure
-
-
 def _smooth(image: FloatArray) -> FloatArray:
     # The rim, where the window does not fit, is computed too and left out at the end: whole rows are faster.
     return separable(image, WINDOW, WINDOW)
@@ -130,7 +122,8 @@ def ms_ssim_map(views: Views) -> FloatArray:
     """The same product at every pixel; its mean is near the value, which multiplies means instead."""
     product = np.ones(views.size, np.float32)
     for level, (one, other) in enumerate(_scales(views)):
-        similarity, structure = maps_of(one, other)
+        similarity, structure = np.empty((2, one.shape[0] - REACH, one.shape[1] - REACH), np.float32)
+        similarity_of(one, other, similarity, structure)
         step = 2**level
         term = placed(similarity if level == LAST else structure, views.size, step, (REACH // 2 + 0.5) * step - 0.5)
         product *= term ** WEIGHTS[level]

@@ -36,27 +36,15 @@ def detail_strength(rgb: UInt8Image) -> float:
     return 255 * float(np.percentile(np.sqrt(power), 95))
 
 
-@dataclass(frozen=True)
-class Fineness:
-    """How far the spectrum falls towards its end, in powers of ten: interpolation and blur leave nothing there."""
-
-    middle: float
-    """From a third of the way up to two thirds."""
-    end: float
-    """From a third of the way up to the last pixels."""
-
-    @property
-    def detail_loss(self) -> float:
-        """How far beyond what sharp photographs fall, 0 at their limit; positive where pixels hold less than that."""
-        return max(LEAST_MIDDLE - self.middle, LEAST_END - self.end)
-
-
 LEAST_MIDDLE, LEAST_END = -1.45, -2.0
-"""No sharp photograph of sixty falls farther; hardly any that was enlarged twofold falls less."""
+"""How far the spectrum falls, in powers of ten, from a third of the way up to two thirds, and to the last pixels. No
+sharp photograph of sixty falls farther; hardly any that was enlarged twofold falls less."""
 
 
-def fineness(rgb: UInt8Image) -> Fineness | None:
-    """None where the picture is too small to tell."""
+def detail_loss(rgb: UInt8Image) -> float | None:
+    """How far the spectrum falls beyond that of sharp photographs, because interpolation and blur leave nothing at its
+    end: 0 at their limit, positive where pixels hold less. None where the picture is too small to tell.
+    """
     grey = luma(middle(rgb))
     side = min(grey.shape) // 2 * 2
     if side < SMALLEST:
@@ -67,10 +55,9 @@ def fineness(rgb: UInt8Image) -> Fineness | None:
     down, across = np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None, :]
     rings = (np.hypot(down, across) * 100).astype(int).ravel()
     by_ring = np.log10(np.bincount(rings, power.ravel()) / np.maximum(np.bincount(rings), 1) + 1e-9)
-    return Fineness(
-        middle=float(by_ring[28:36].mean() - by_ring[10:16].mean()),
-        end=float(by_ring[42:50].mean() - by_ring[12:20].mean()),
-    )
+    to_middle = float(by_ring[28:36].mean() - by_ring[10:16].mean())
+    to_end = float(by_ring[42:50].mean() - by_ring[12:20].mean())
+    return max(LEAST_MIDDLE - to_middle, LEAST_END - to_end)
 
 
 def fringe_width(rgb: UInt8Image) -> float:
