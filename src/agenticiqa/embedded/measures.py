@@ -6,7 +6,7 @@ The vision model says how bad something is; these numbers say what it is made of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricInputError, Views
@@ -40,6 +40,7 @@ class LookMeasures:
     """Probes of one region, each computed when first asked for; of a large one on samples of it."""
 
     pixels: Array
+    _probes: dict[str, Measurement | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def _grid(self) -> list[Views]:
@@ -61,20 +62,14 @@ class LookMeasures:
         return found[len(found) // 2] if found else None
 
     def value(self, name: str) -> float | None:
-        found = self._probes.get(name)
         if name not in self._probes:
-            found = self._probes[name] = self.probe(name)
+            self._probes[name] = self.probe(name)
+        found = self._probes[name]
         return found.value if found else None
 
     def detail(self, name: str, key: str) -> float | None:
-        if self.value(name) is None:
-            return None
-        found = self._probes[name]
+        found = None if self.value(name) is None else self._probes[name]
         return found.details.get(key) if found else None
-
-    @cached_property
-    def _probes(self) -> dict[str, Measurement | None]:
-        return {}
 
 
 @dataclass(frozen=True)
