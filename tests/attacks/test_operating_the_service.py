@@ -263,7 +263,7 @@ def test_a_failure_is_logged_with_its_traceback_and_told_without(tmp_path, monke
     def defect(*_: object) -> None:
         raise RuntimeError("a defect at /srv/secret/place")
 
-    monkeypatch.setattr(Pipeline, "check_query", defect)
+    monkeypatch.setattr(Pipeline, "check_backend", defect)
     with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
         document = is_problem(assess(client), 500, "internal")
     assert "secret" not in json.dumps(document)

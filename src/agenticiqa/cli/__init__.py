@@ -1,3 +1,1 @@
 """The command line: one file for each group of commands, no logic of its own."""
-
-from __future__ import annotations

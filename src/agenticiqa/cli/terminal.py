@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agenticiqa.errors import AgenticIQAError, OutputError
 from agenticiqa.runtime.files import is_standard_output, open_stream
-from agenticiqa.runtime.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter, printable
+from agenticiqa.runtime.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter, StandardErrorHandler, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -250,19 +250,12 @@ class Interval:
         return True
 
 
-class _TerminalHandler(logging.Handler):
-    """Writes to whatever standard error is at that moment."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        sys.stderr.write(self.format(record) + "\n")
-
-
 def show_warnings(secrets: Iterable[str] = (), *, of: str = PACKAGE_LOGGER) -> None:
     """Let warnings of the package, or of one module, reach the terminal, through the same filter as the log file."""
     logger = logging.getLogger(of)
-    for earlier in [each for each in logger.handlers if isinstance(each, _TerminalHandler)]:
+    for earlier in [each for each in logger.handlers if isinstance(each, StandardErrorHandler)]:
         logger.removeHandler(earlier)
-    handler = _TerminalHandler()
+    handler = StandardErrorHandler()
     handler.setFormatter(logging.Formatter("Warning: %(message)s"))
     handler.addFilter(RedactingFilter(secrets))
     # Errors end a run, and the command prints that itself.

@@ -139,7 +139,7 @@ class TextFormatter(logging.Formatter):
         return f"{line}\n{record.exc_text}" if record.exc_text else line
 
 
-class _StandardErrorHandler(logging.Handler):
+class StandardErrorHandler(logging.Handler):
     """Writes to whatever standard error is at that moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -155,7 +155,7 @@ def log_to_standard_error(
 
     Afterwards logging is as it was before: a program that serves for a while goes on undisturbed.
     """
-    handler = _StandardErrorHandler()
+    handler = StandardErrorHandler()
     handler.setFormatter(JsonLinesFormatter() if form == "json" else TextFormatter())
     handler.addFilter(RedactingFilter(secrets))
     levels = {PACKAGE_LOGGER: level, "uvicorn.error": "WARNING", ACCESS_LOGGER: "INFO" if access else "ERROR"}

@@ -90,7 +90,7 @@ class RunStore:
         with self._connection() as connection:
             connection.execute(
                 "INSERT INTO runs (id, started_at, status, query, image_path, request) VALUES (?, ?, ?, ?, ?, ?)",
-                (run_id, _now(), RUNNING, request["query"], request["image_path"], json.dumps(request)),
+                (run_id, now(), RUNNING, request["query"], request["image_path"], json.dumps(request)),
             )
 
     def finish(self, run_id: str, result: Mapping[str, Any]) -> None:
@@ -118,7 +118,6 @@ class RunStore:
                     run_id,
                 ),
             )
-
             connection.execute("DELETE FROM calls WHERE run_id=?", (run_id,))
 
     def note_call(self, run_id: str, call: Mapping[str, Any]) -> None:
@@ -200,5 +199,5 @@ def _record(row: sqlite3.Row) -> RunRecord:
     return RunRecord(**found)
 
 
-def _now() -> str:
+def now() -> str:
     return datetime.now(tz=timezone.utc).isoformat(timespec="milliseconds")

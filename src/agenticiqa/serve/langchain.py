@@ -84,11 +84,10 @@ def _what_is_wrong(error: Any) -> str:
 @contextmanager
 def _tool_errors() -> Iterator[None]:
     """An agent reads what went wrong and goes on; only a defect ends it."""
-    try:
-        with client_messages():
+    with client_messages():
+        try:
             yield
-    except AgenticIQAError as error:
-        with client_messages():
+        except AgenticIQAError as error:
             raise ToolException(str(error)) from error
 
 

@@ -1,3 +1,1 @@
 """The HTTP service with its page."""
-
-from __future__ import annotations

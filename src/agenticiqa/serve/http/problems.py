@@ -141,10 +141,8 @@ def invalid_fields(error: ValidationError | RequestValidationError) -> ServiceEr
         {"field": ".".join(str(part) for part in each["loc"]), "message": str(each["msg"])}
         for each in error.errors()[:20]
     ]
-    first = wrong[0]
-    return ServiceError(
-        422, "invalid_request", f"{first['field'] or 'body'}: {first['message']}.".replace("..", "."), errors=wrong
-    )
+    detail = f"{wrong[0]['field'] or 'body'}: {wrong[0]['message']}.".replace("..", ".")
+    return ServiceError(422, "invalid_request", detail, errors=wrong)
 
 
 def problem_response(error: ServiceError, request_id: str | None = None) -> JSONResponse:

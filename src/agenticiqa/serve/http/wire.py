@@ -61,10 +61,9 @@ class PictureRequest(_Request):
     @classmethod
     def pictures(cls) -> dict[str, bool]:
         """The name of each picture, and whether it must be there."""
-        fields = cls.model_fields.items()
         return {
             name: field.is_required()
-            for name, field in fields
+            for name, field in cls.model_fields.items()
             if PictureSource in (field.annotation, *get_args(field.annotation))
         }
 

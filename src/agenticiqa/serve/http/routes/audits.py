@@ -14,15 +14,8 @@ from fastapi.responses import FileResponse, JSONResponse
 
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.app_state import (
-    AppState,
-    BatchAdmitted,
-    BatchCaller,
-    BatchDeleter,
-    State,
-    kept_picture,
-    own_job,
-)
+from agenticiqa.serve.http import app_state
+from agenticiqa.serve.http.app_state import AppState, BatchAdmitted, BatchCaller, BatchDeleter, State
 from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
@@ -38,7 +31,7 @@ SheetToken = Annotated[str, Query(alias="pass", max_length=100, description="As 
 
 
 async def _find(state: AppState, job_id: str, owner: str | None) -> JobRow:
-    return await own_job(state, job_id, owner, ("audit",), "audit")
+    return await app_state.own_job(state, job_id, owner, ("audit",), "audit")
 
 
 async def _own(state: State, job_id: common.JobId, caller: BatchCaller) -> JobRow:
@@ -118,8 +111,7 @@ async def make_audit(request: Request, state: State, caller: BatchAdmitted) -> R
     try:
         return await _accepted_audit(request, state, caller, samples)
     except BaseException:
-        pictures = [(caller.owner, picture.path) for own in samples.values() for picture in own.values()]
-        await asyncio.to_thread(state.discard, pictures)
+        await asyncio.to_thread(state.discard, [(caller.owner, picture.path) for picture in samples.values()])
         raise
 
 
@@ -131,9 +123,9 @@ async def _accepted_audit(request: Request, state: AppState, caller: KeyRecord, 
     def work(job: ServiceJob) -> JobOutcome:
         return audits.audit_pictures(job, state.pipeline, samples, state.batch_output(audit_id), links, quick=quick)
 
-    pictures = {name: {each: picture.as_recorded() for each, picture in own.items()} for name, own in samples.items()}
+    pictures = {name: {"image": picture.as_recorded()} for name, picture in samples.items()}
     asked = {"quick": quick, "pass": word, "total": len(samples), "sample_pictures": pictures}
-    holds = [picture.path for own in samples.values() for picture in own.values()]
+    holds = [picture.path for picture in samples.values()]
     await state.batch_queue.submit(audit_id, caller.owner, "audit", work, asked, holds, most=caller.at_once)
     view = _view(state, await _find(state, audit_id, caller.owner))
     return JSONResponse(view.model_dump(mode="json"), 202, headers={"Location": view.links["self"]})
@@ -150,7 +142,7 @@ def _kept_file(state: AppState, row: JobRow, suffix: str) -> FilePath:
     "/{job_id}/rows",
     summary="What was found, one JSON object per picture and line",
     response_class=Response,
-    responses=common.JSON_LINES,
+    responses=common.reply_of("application/jsonl", "JSON lines"),
 )
 async def audit_rows(state: State, row: Own) -> Response:
     return FileResponse(_kept_file(state, row, audits.ROWS), media_type="application/jsonl")
@@ -196,7 +188,7 @@ async def audit_picture(
     max_side: MaxSide = 2048,
 ) -> Response:
     try:
-        picture = kept_picture(state, row.owner, f"{row.id}/{name}")
+        picture = app_state.kept_picture(state, row.owner, f"{row.id}/{name}")
     except LookupError:
         raise picture_gone() from None
     return await drawn_picture(state, row.owner, picture, max_side)

@@ -43,7 +43,6 @@ FILE = {"type": "string", "format": "binary"}
 JSON_TEXT = {"type": "string", "contentMediaType": "application/json"}
 EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
 PNG = reply_of("image/png", "PNG", FILE)
-JSON_LINES = reply_of("application/jsonl", "JSON lines")
 
 
 def body_of(model: type[PictureRequest]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from PIL import Image
 from agenticiqa.errors import ImageNotFoundError, ToolError
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.pictures.file_facts import read_file_facts
-from agenticiqa.pictures.images import Box, LoadedImage, load_image, peek_size, png_bytes
+from agenticiqa.pictures.images import Box, load_image, peek_size, png_bytes
 from agenticiqa.pictures.inputs import aligned
 from agenticiqa.pictures.regions import Bytes, coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
@@ -151,11 +151,7 @@ def _sse(event: dict[str, Any]) -> str:
 # --- the page ---
 
 
-@router.get(
-    "/{run_id}/report",
-    summary="The run as one self-contained page",
-    response_class=HTMLResponse,
-)
+@router.get("/{run_id}/report", summary="The run as one self-contained page", response_class=HTMLResponse)
 async def run_report(state: State, row: common.OwnRun) -> Response:
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
@@ -192,12 +188,8 @@ def drawing_need(sizes: Sequence[tuple[int, int]], tool: Tool | None = None, *, 
     return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
 
 
-def shown_picture(image: LoadedImage, max_side: int | None) -> tuple[bytes, tuple[int, int]]:
-    """The picture as PNG for a screen, and its own size."""
-    return _png(image.pil, max_side), image.size
-
-
-def _png(shown: Image.Image, max_side: int | None) -> bytes:
+def screen_png(shown: Image.Image, max_side: int | None) -> bytes:
+    """The picture for a screen."""
     if max_side is not None and max(shown.size) > max_side:
         shown = shown.copy()
         shown.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
@@ -270,10 +262,8 @@ async def _rendered(
 
 async def drawn_picture(state: AppState, owner: str, picture: StoredPicture, max_side: int | None) -> Response:
     limits = state.pipeline.limits
-    data, _ = await _rendered(
-        state, owner, lambda: shown_picture(load_image(picture.path, limits), max_side), [picture]
-    )
-    return Response(data, media_type="image/png", headers=CACHED)
+    png = await _rendered(state, owner, lambda: screen_png(load_image(picture.path, limits).pil, max_side), [picture])
+    return Response(png, media_type="image/png", headers=CACHED)
 
 
 def picture_gone() -> ServiceError:
@@ -345,7 +335,7 @@ async def run_map(
         needed = [picture, *originals]
         draw = partial(_tool_map, named, needed, box, limits, align=align)
     data = await _rendered(
-        state, row.owner, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align
+        state, row.owner, lambda: screen_png(Image.fromarray(draw()), max_side), needed, named, align=align
     )
     return Response(data, media_type="image/png", headers=CACHED)
 

@@ -34,14 +34,9 @@ async def list_tools(state: State, _caller: Caller) -> dict[Literal["tools"], li
 
 @catalogue.get("/backends", summary="Models a request may name")
 async def list_backends(state: State, _caller: Caller) -> BackendList:
-    def found() -> BackendList:
-        return BackendList(
-            default=state.pipeline.default_backends(),
-            selectable=state.pipeline.selectable,
-            providers=[state.pipeline.provider(name) for name in provider_names()],
-        )
-
-    return await asyncio.to_thread(found)
+    default = await asyncio.to_thread(state.pipeline.default_backends)
+    providers = await asyncio.to_thread(lambda: [state.pipeline.provider(name) for name in provider_names()])
+    return BackendList(default=default, selectable=state.pipeline.selectable, providers=providers)
 
 
 @catalogue.get("/limits", summary="What pictures may be like")

@@ -19,7 +19,7 @@ from agenticiqa.serve.http import wire
 from agenticiqa.serve.http.app_state import AssessAdmitted, State, kept_picture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, run_view
-from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
+from agenticiqa.serve.http.routes.runs import drawing_need, screen_png
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
 from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
@@ -89,7 +89,7 @@ class _WorkRequest:
     ) -> Response:
         """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
         state, owner = self.state, self.caller.owner
-        state.pipeline.check_query(intake.fields.query)
+        state.pipeline.settings.pipeline.check_query_length(intake.fields.query)
         state.pipeline.check_backend(intake.fields.backend)
         payload = {
             **intake.fields.model_dump(mode="json", exclude={*intake.fields.pictures()}, exclude_none=True),
@@ -226,9 +226,10 @@ async def measure(incoming: WorkRequest) -> Response:
 async def make_preview(incoming: WorkRequest) -> Response:
     intake, limits = await incoming.read(wire.PreviewBody), incoming.state.pipeline.limits
     (picture,), (sent,) = intake.pictures.values(), intake.unstored.values()
-    data, size = await incoming.state.render_queue.draw(
-        incoming.caller.owner,
-        lambda: shown_picture(decode_image(sent, path=picture.name, limits=limits), PREVIEW_SIDE),
-        lambda: drawing_need([picture.size]),
-    )
-    return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})
+
+    def drawn() -> Response:
+        image = decode_image(sent, path=picture.name, limits=limits)
+        size = {"Picture-Size": f"{image.size[0]}x{image.size[1]}"}
+        return Response(screen_png(image.pil, PREVIEW_SIDE), media_type="image/png", headers=size)
+
+    return await incoming.state.render_queue.draw(incoming.caller.owner, drawn, lambda: drawing_need([picture.size]))

@@ -13,7 +13,7 @@ from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.runtime.files import is_out_of_space, make_private, make_private_folder
-from agenticiqa.runtime.runs import INTERRUPTED, open_database, record_failure
+from agenticiqa.runtime.runs import INTERRUPTED, now, open_database, record_failure
 from agenticiqa.serve.http.problems import ServiceError
 
 _SCHEMA = """
@@ -153,10 +153,9 @@ class JobRecord:
     def forget_ended_before(self, moment: datetime) -> list[JobRow]:
         """Remove the jobs that ended longest ago; returns what is gone."""
         oldest = "SELECT id FROM jobs WHERE finished_at < ? AND NOT pinned ORDER BY finished_at LIMIT ?"
-        return self._rows(
-            f"DELETE FROM jobs WHERE id IN ({oldest}) RETURNING *",  # noqa: S608 - no value is put in
-            *(_text(moment), FORGOTTEN_AT_ONCE),
-        )
+        text = moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+        statement = f"DELETE FROM jobs WHERE id IN ({oldest}) RETURNING *"  # noqa: S608 - no value is put in
+        return self._rows(statement, text, FORGOTTEN_AT_ONCE)
 
     def pin(self, job_id: str, *, pinned: bool) -> None:
         """A pinned job is not forgotten with age."""
@@ -206,14 +205,6 @@ def _claimed(file: Path) -> sqlite3.Connection:
             f"Another server uses {str(file.parent)!r}.", hint="Stop it, or set AGENTICIQA_HOME to another folder."
         ) from None
     return connection
-
-
-def now() -> str:
-    return _text(datetime.now(tz=timezone.utc))
-
-
-def _text(moment: datetime) -> str:
-    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _row(row: sqlite3.Row) -> JobRow:

@@ -33,8 +33,8 @@ from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_fa
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
 
-Samples = dict[str, dict[str, StoredPicture]]
-"""By its path on the sheet: the picture of each sample, as ``image``."""
+Samples = dict[str, StoredPicture]
+"""The pictures by their paths on the sheet."""
 
 
 def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
@@ -82,8 +82,8 @@ async def read_audit(request: Request, reader: RequestReader, owner: str, sample
             for file in files:
                 name = free_name(sheet_path(file.filename), samples)
                 data, shown = await file.read(), name.rpartition("/")[2]
-                in_use = {each["image"].path for each in samples.values()}
-                samples[name] = {"image": await asyncio.to_thread(reader.uploads.put, data, shown, owner, in_use)}
+                in_use = {each.path for each in samples.values()}
+                samples[name] = await asyncio.to_thread(reader.uploads.put, data, shown, owner, in_use)
             return quick == "true"
 
 
@@ -145,14 +145,14 @@ def audit_pictures(
     make_private_folder(output.parent)
     try:
         make_private_folder(folder)
-        for name, pictures in samples.items():
+        for name, picture in samples.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
-                os.link(pictures["image"].path, target)
+                os.link(picture.path, target)
             except OSError:
                 # Some file systems know no second name of a file.
-                shutil.copyfile(pictures["image"].path, target)
+                shutil.copyfile(picture.path, target)
         request = AuditRequest(
             folder,
             quick=quick,

@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from agenticiqa.errors import client_messages
 from agenticiqa.runtime.memory import MemoryBudget, given
@@ -145,16 +145,7 @@ LOWER_PRIORITY = 10
 MOST_WAITING = 32
 DRAWING_THREADS = 2
 Drawn = TypeVar("Drawn")
-
-
-class Owned(Protocol):
-    """What waits, and for whom."""
-
-    @property
-    def owner(self) -> str: ...
-
-
-Waiting = TypeVar("Waiting", bound=Owned)
+Waiting = TypeVar("Waiting", "ServiceJob", "_Drawing")
 
 
 class Lane(Generic[Waiting]):

@@ -102,10 +102,6 @@ class Pipeline:
             return BackendInfo(provider=name, ready=False, local=False, description="")
         return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
 
-    def check_query(self, query: str | None) -> None:
-        if query is not None:
-            self.settings.pipeline.check_query_length(query)
-
     def close(self) -> None:
         for assessor in self._assessors.values():
             assessor.close()
