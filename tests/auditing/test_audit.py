@@ -179,16 +179,16 @@ def test_resuming_looks_only_at_what_is_new_or_changed(tmp_path):
     save(folder / "a.png", scene(64, 64))
     (folder / "b.png").unlink()
     save(folder / "d.png", scene(50, 50))
-    done = run_audit(AuditRequest(folder, quick=True, records=records, resume=True))
-    assert (done.batch.total, done.batch.done_earlier) == (3, 1)
-    assert {row["path"]: row["width"] for row in done.report} == {"a.png": 64, "c.png": 80 + ord("c"), "d.png": 50}
+    report, batch = run_audit(AuditRequest(folder, quick=True, records=records, resume=True))
+    assert (batch.total, batch.done_earlier) == (3, 1)
+    assert {row["path"]: row["width"] for row in report} == {"a.png": 64, "c.png": 80 + ord("c"), "d.png": 50}
 
 
 def test_a_stopped_audit_continues_and_ends_as_if_nothing_had_been(shoot, report, tmp_path):
     records = tmp_path / "records"
     request = AuditRequest(shoot, quick=True, records=records, workers=1)
-    stopped = run_audit(request.__class__(**{**vars(request), "on_progress": lambda tally: request.stop.ask()}))
-    assert stopped.batch.stopped == "interrupted"
+    _, batch = run_audit(request.__class__(**{**vars(request), "on_progress": lambda tally: request.stop.ask()}))
+    assert batch.stopped == "interrupted"
     assert 0 < len(list(read_results(records))) < 11
     finished = agenticiqa.audit(shoot, quick=True, records=records)
     assert list(finished) == list(report)

@@ -226,13 +226,8 @@ _BY_CATEGORY = {
     "Contrast": "bad_contrast",
     "Spatial distortions": "distorted",
 }
-_BY_FLAW = {
-    "motion_blur": "motion_blur",
-    "out_of_focus": "out_of_focus",
-    "hazy": "hazy",
-    "too_dark": "dark",
-    "too_bright": "light",
-}
+_BY_FLAW = {name: name for name in ("motion_blur", "out_of_focus", "hazy")}
+_BY_FLAW |= {"too_dark": "dark", "too_bright": "light"}
 _OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
 _DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agenticiqa.api.arguments import in_thread
 from agenticiqa.auditing.collecting import file_state
@@ -52,14 +52,6 @@ class AuditRequest:
     stop: StopSwitch = field(default_factory=StopSwitch)
 
 
-@dataclass(frozen=True)
-class Audited:
-    """A finished audit: its report, and how the pass over the pictures ended."""
-
-    report: AuditReport
-    batch: BatchSummary
-
-
 def audit(
     pictures: PicturePath | Iterable[PicturePath],
     *,
@@ -95,25 +87,21 @@ def audit(
         workers=workers,
         on_progress=on_progress or (lambda _: None),
     )
-    return run_audit(request).report
+    report, _ = run_audit(request)
+    return report
 
 
 aaudit = in_thread(audit)
 
 
-def run_audit(request: AuditRequest) -> Audited:
-    """The pass over all pictures, then over their records."""
+def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
+    """The pass over all pictures, then over their records: the report, and how the pass ended."""
     started = time.monotonic()
     # Nothing but the records is written: no log, no cache.
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     settings = request.settings or load_settings(request.config, overrides)
-    job = BatchJob(
-        settings,
-        choices={},
-        audit="quick" if request.quick else "full",
-        timeout_s=request.timeout_s,
-        no_trace=True,
-    )
+    depth: Literal["quick", "full"] = "quick" if request.quick else "full"
+    job = BatchJob(settings, choices={}, audit=depth, timeout_s=request.timeout_s, no_trace=True)
     if isinstance(request.pictures, (str, PathLike)):
         named = fspath(request.pictures)
         manifest = open_manifest(named)
@@ -123,10 +111,11 @@ def run_audit(request: AuditRequest) -> Audited:
         manifest = RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in request.pictures)
     summary = AuditSummary(named, quick=request.quick)
     lines, temporary = request.records, None
-    if lines is None:
-        temporary = ScratchFolder("audit")
-        lines = temporary.path / "records.jsonl"
-    try:
+    with closing(manifest), ExitStack() as undo:
+        if lines is None:
+            temporary = ScratchFolder("audit")
+            undo.callback(temporary.close)
+            lines = temporary.path / "records.jsonl"
         if request.resume and lines.exists():
             with locked(lines):
                 _drop_stale(lines)
@@ -145,13 +134,8 @@ def run_audit(request: AuditRequest) -> Audited:
         summary.not_done, summary.skipped = batch.not_done, batch.skipped
         summary.count(report, groups)
         summary.seconds = round(time.monotonic() - started, 2)
-    except BaseException:
-        if temporary is not None:
-            temporary.close()
-        raise
-    finally:
-        manifest.close()
-    return Audited(report, batch)
+        undo.pop_all()
+    return report, batch
 
 
 def _engine(job: BatchJob, request: AuditRequest, manifest: Manifest) -> Engine:

@@ -155,7 +155,7 @@ def check_manifest(
     job: BatchJob,
     *,
     outputs: Iterable[Path] = (),
-    on_problem: ProblemListener | None = None,
+    on_problem: ProblemListener = lambda _line, _problem: None,
     look_for_files: bool = False,
 ) -> Checked:
     """Read all rows once. ``on_problem`` hears of every problem, and with ``look_for_files`` of missing pictures.
@@ -172,8 +172,7 @@ def check_manifest(
         checked.problems += 1
         if len(checked.first_problems) < SHOWN_PROBLEMS:
             checked.first_problems.append(f"line {line}: {problem}")
-        if on_problem:
-            on_problem(line, problem)
+        on_problem(line, problem)
 
     for row in manifest.rows():
         if row.sample is None:
@@ -198,8 +197,7 @@ def check_manifest(
                 report(row.line, f"{path!r} is also the output: writing it would destroy the picture.")
             if look_for_files and not os.path.isfile(path):
                 checked.missing += 1
-                if on_problem:
-                    on_problem(row.line, f"there is no file {path!r} (the sample will fail).")
+                on_problem(row.line, f"there is no file {path!r} (the sample will fail).")
         checked.without_picture += checked.missing > missing_before
     return checked
 

@@ -19,15 +19,7 @@ from agenticiqa.errors import BackendError, BackendTimeoutError, BackendUnavaila
 from agenticiqa.models.backends import BackendName, create_vlm_client, find_provider
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.stopping import pause
-from agenticiqa.vlm_client import (
-    ModelReply,
-    ModelRequest,
-    Question,
-    RichVLMClient,
-    TokenUsage,
-    TypedBackend,
-    VLMClient,
-)
+from agenticiqa.vlm_client import ModelReply, ModelRequest, Question, RichVLMClient, TokenUsage, TypedBackend, VLMClient
 
 logger = logging.getLogger(__name__)
 

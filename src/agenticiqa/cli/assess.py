@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
+_SIDE_STYLE = {"A": "blue", "B": "dark_orange", "tie": "dim"}
 
 
 @contextmanager
@@ -244,16 +245,12 @@ def exit_code(result: Assessment, fail_under: float | None = None) -> int:
     return terminal.ExitCode.BELOW_THRESHOLD if result.gate_score < fail_under else terminal.ExitCode.OK
 
 
-# --- ``agenticiqa assess``: one question about one picture ---
-
-
 def assess(
     image: Annotated[
         str | None,
         typer.Argument(
-            show_default=False,
             help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input. "
-            "With --after, the question instead: assess --after last 'why?'.",
+            "With --after, the question instead: assess --after last 'why?'."
         ),
     ] = None,
     query: Annotated[
@@ -291,7 +288,7 @@ def assess(
         ),
     ] = None,
     json_output: options.JsonOption = False,
-    quiet: options.QuietOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the answer only.")] = False,
     report: options.ReportOption = None,
     maps: options.MapsOption = None,
     overwrite: options.OverwriteOption = False,
@@ -345,9 +342,8 @@ def assess(
             folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
             written = write_maps(result, assessor.tools, folder, assessor.limits)
             if not silent:
-                terminal.print_message(
-                    f"Maps: {len(written)} in {maps}" if written else "Maps: none of the tools that ran has one"
-                )
+                made = f"{len(written)} in {maps}" if written else "none of the tools that ran has one"
+                terminal.print_message(f"Maps: {made}")
         if report is not None:
             from agenticiqa.reports.assessment import report_item, write_report
 
@@ -355,12 +351,6 @@ def assess(
             if not silent:
                 terminal.print_message(f"Report: {report}")
     raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
-
-
-# --- ``agenticiqa compare``: which of two pictures is better, and why ---
-
-
-_SIDE_STYLE = {"A": "blue", "B": "dark_orange", "tie": "dim"}
 
 
 def print_comparison(console: Console, found: Comparison) -> None:
@@ -390,8 +380,7 @@ def compare(
     b: Annotated[Path, typer.Argument(help="The other picture.", metavar="B")],
     reference: Annotated[Path | None, typer.Option("--reference", "-r", help="How both should look.")] = None,
     query: Annotated[
-        str,
-        typer.Option("--query", "-q", help="What to compare by, such as 'Which is sharper?'; else quality."),
+        str, typer.Option("--query", "-q", help="What to compare by, such as 'Which is sharper?'; else quality.")
     ] = DEFAULT_QUERY,
     backend: options.BackendOption = None,
     map_file: Annotated[
@@ -468,11 +457,8 @@ def explain(
     from agenticiqa.embedded.question import understand
 
     meaning = understand(question, option).meaning
-    if json_output:
-        terminal.print_json(meaning.as_dict())
-        return
-    for name, text in _lines(meaning):
-        typer.echo(f"{name:<11} {text}")
+    lines = (f"{name:<11} {text}" for name, text in _lines(meaning))
+    terminal.print_result(meaning.as_dict(), *lines, as_json=json_output)
 
 
 def _lines(meaning: Meaning) -> list[tuple[str, str]]:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from agenticiqa.batch.runner import BatchSummary, StopSwitch, Tally
     from agenticiqa.batch.work import BatchJob
 
-PLAIN_LINE_EVERY_S = 10.0
+PLAIN_LINE_EVERY_S = GROUPING_REPORT_EVERY_S = 10.0
+SHOWN_IDS = 20
+STANDARD_ERROR = 2
 
 
 @contextmanager
@@ -87,13 +89,6 @@ def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
         yield show
 
 
-# --- ``agenticiqa batch``: many samples, streamed, resumable ---
-
-
-SHOWN_IDS = 20
-STANDARD_ERROR = 2
-
-
 def batch(
     sources: Annotated[
         list[str],
@@ -103,15 +98,14 @@ def batch(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Where results go: .jsonl or .csv; - prints JSON Lines."),
+        Path | None, typer.Option("--output", "-o", help="Where results go: .jsonl or .csv; - prints JSON Lines.")
     ] = None,
     resume: options.ResumeOption = False,
     rerun_changed: Annotated[
         bool, typer.Option("--rerun-changed", help="With --resume: redo rows of another backend, question or setting.")
     ] = False,
     overwrite: options.OverwriteOption = False,
-    measure: options.MeasureOption = None,
+    measure: Annotated[str | None, typer.Option(help="Tools to run instead of the agents: PSNR,SSIM,…")] = None,
     align: options.AlignOption = "none",
     backend: options.BackendOption = None,
     query: Annotated[str | None, typer.Option("--query", "-q", help="The question of rows that have none.")] = None,
@@ -138,17 +132,10 @@ def batch(
 
     Exit code 0 when every sample has an answer, 2 when some have, 1 when none has, 130 after Ctrl-C.
     """
+    from agenticiqa.batch import preparing
     from agenticiqa.batch.manifest import open_manifest
     from agenticiqa.batch.manifest_checks import SampleRange
     from agenticiqa.batch.outputs import BatchOutput
-    from agenticiqa.batch.preparing import (
-        BatchRequest,
-        engine_factory,
-        expected_cost,
-        missing_tools,
-        prepare_job,
-        replaced_backends,
-    )
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
     from agenticiqa.batch.runner import Batch, StopSwitch
     from agenticiqa.runtime.files import ScratchFolder
@@ -161,7 +148,7 @@ def batch(
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
         raise typer.BadParameter(f"--{useless[0]} has no effect with --measure: no model is asked.")
-    request = BatchRequest(
+    request = preparing.BatchRequest(
         backend=backend,
         config=config,
         query=query,
@@ -176,8 +163,8 @@ def batch(
         memory=memory,
         use_cache=False if no_cache else None,
     )
-    job = prepare_job(request)
-    for note in (*replaced_backends(job), *missing_tools(job, strict=strict)):
+    job = preparing.prepare_job(request)
+    for note in (*preparing.replaced_backends(job), *preparing.missing_tools(job, strict=strict)):
         terminal.print_message(f"Warning: {note}")
     selection = SampleRange.parse(sample_range)
     with ExitStack() as stack:
@@ -198,13 +185,13 @@ def batch(
                 job=job,
                 output=lines,
                 table=table,
-                make_engine=engine_factory(job, workers),
+                make_engine=preparing.engine_factory(job, workers),
                 selection=selection,
                 resume=resume,
                 rerun_changed=rerun_changed,
                 overwrite=overwrite,
                 budget_usd=budget_usd,
-                expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
+                expected_cost_usd=preparing.expected_cost(job) if budget_usd is not None else 0.0,
                 stream=stream,
                 on_progress=on_progress,
                 stop=stop,
@@ -248,10 +235,8 @@ def _print_summary(summary: BatchSummary, output: Path | None) -> None:
     if summary.failed:
         more = summary.failed - SHOWN_IDS
         ids = f"{', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}"
-        lines += [
-            f"{summary.failed} failed: {', '.join(f'{kind} {count}' for kind, count in summary.errors.items())}",
-            f"  {ids}",
-        ]
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
+        lines += [f"{summary.failed} failed: {kinds}", f"  {ids}"]
     if summary.not_done:
         why = {"interrupted": ": you stopped it", "budget": ": the budget is used up"}.get(summary.stopped or "", "")
         lines.append(f"{summary.not_done} not done{why}")
@@ -260,9 +245,6 @@ def _print_summary(summary: BatchSummary, output: Path | None) -> None:
     cost = "cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}"
     lines.append(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
     typer.echo("\n".join(lines), err=output is None)
-
-
-# --- checking only ---
 
 
 def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_output: bool) -> int:
@@ -283,42 +265,33 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
     first, last = selection.bounds(count) if count else (0, 0)
     expected = estimate(job, last - first)
     calls, cost = expected.calls, expected.cost_usd
-    if json_output:
-        terminal.print_json(
-            {
-                "samples": count,
-                "selected": last - first,
-                "invalid_rows": checked.problems,
-                "skipped_files": manifest.skipped.as_dict(),
-                "missing_pictures": checked.missing,
-                "remote_pictures": checked.remote,
-                "backends": job.backends,
-                "tools": list(job.tools),
-                "calls": list(calls),
-                "cost_usd": list(cost) if cost else None,
-                "problems": problems,
-            }
-        )
+    found = {
+        "samples": count,
+        "selected": last - first,
+        "invalid_rows": checked.problems,
+        "skipped_files": manifest.skipped.as_dict(),
+        "missing_pictures": checked.missing,
+        "remote_pictures": checked.remote,
+        "backends": job.backends,
+        "tools": list(job.tools),
+        "calls": list(calls),
+        "cost_usd": list(cost) if cost else None,
+        "problems": problems,
+    }
+    lines = [
+        f"{count} samples, {last - first} selected, {checked.problems} invalid rows",
+        f"{checked.missing} pictures are missing, {checked.remote} are remote (not looked at)",
+    ]
+    if job.tools:
+        lines.append(f"Tools: {', '.join(job.tools)}; no model is asked")
     else:
-        typer.echo(f"{count} samples, {last - first} selected, {checked.problems} invalid rows")
-        typer.echo(f"{checked.missing} pictures are missing, {checked.remote} are remote (not looked at)")
-        if job.tools:
-            typer.echo(f"Tools: {', '.join(job.tools)}; no model is asked")
-        else:
-            typer.echo(f"Backends: {', '.join(f'{role} {name}' for role, name in job.backends.items())}")
-            typer.echo(f"Calls: {calls[0]} to {calls[1]} (without, and with every allowed replan)")
-            typer.echo(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")
-        for line in manifest.skipped.lines():
-            typer.echo(line)
+        lines.append(f"Backends: {', '.join(f'{role} {name}' for role, name in job.backends.items())}")
+        lines.append(f"Calls: {calls[0]} to {calls[1]} (without, and with every allowed replan)")
+        lines.append(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")
+    terminal.print_result(found, *lines, *manifest.skipped.lines(), as_json=json_output)
     if checked.problems or checked.without_picture == count:
         return terminal.ExitCode.ERROR
     return terminal.ExitCode.SOME if checked.without_picture else terminal.ExitCode.OK
-
-
-# --- ``agenticiqa audit``: a folder looked through for what is wrong, what is there twice, and what to keep ---
-
-
-GROUPING_REPORT_EVERY_S = 10.0
 
 
 def audit(
@@ -393,8 +366,7 @@ def audit(
             on_grouping=report_pairs,
             stop=stop,
         )
-        done = run_audit(request)
-    report, batch = done.report, done.batch
+        report, batch = run_audit(request)
     if batch.stopped:
         again = "The same command with --resume continues." if records else "With --output it could be resumed."
         terminal.print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
@@ -410,6 +382,5 @@ def audit(
     terminal.print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
     if failing and not json_output:
         terminal.print_message(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
-    raise typer.Exit(
-        terminal.ExitCode.BELOW_THRESHOLD if failing else terminal.ExitCode.OK if batch.ok else terminal.ExitCode.ERROR
-    )
+    code = terminal.ExitCode.OK if batch.ok else terminal.ExitCode.ERROR
+    raise typer.Exit(terminal.ExitCode.BELOW_THRESHOLD if failing else code)

@@ -62,19 +62,17 @@ BackendOption = Annotated[
     str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
 ]
 MaxReplanOption = Annotated[
-    int | None,
-    typer.Option("--max-replan", min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml."),
+    int | None, typer.Option(min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml.")
 ]
 ModeOption = Annotated[
     Literal["agents", "direct"] | None,
-    typer.Option("--mode", help="'agents', or 'direct': the model alone, no agents, no tools."),
+    typer.Option(help="'agents', or 'direct': the model alone, no agents, no tools."),
 ]
 WithoutOption = Annotated[
-    str | None,
-    typer.Option("--without", help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan."),
+    str | None, typer.Option(help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan.")
 ]
 ProfileOption = Annotated[
-    str | None, typer.Option("--profile", help="'paper': its tools, printed calibrations, thresholds and modes.")
+    str | None, typer.Option(help="'paper': its tools, printed calibrations, thresholds and modes.")
 ]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Refuse to start where a tool of the profile, or of tools.allow, is missing.")
@@ -82,40 +80,29 @@ StrictOption = Annotated[
 MemoryOption = Annotated[
     str | None,
     typer.Option(
-        "--memory",
-        help="What may be taken, such as 4G; more waits or is refused. Default: 70 % of the machine or container.",
+        help="What may be taken, such as 4G; more waits or is refused. Default: 70 % of the machine or container."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Print the answer only.")]
 MapsOption = Annotated[
-    Path | None,
-    typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
+    Path | None, typer.Option(help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png).")
 ]
 AlignOption = Annotated[
-    Literal["none", "resize"],
-    typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses."),
+    Literal["none", "resize"], typer.Option(help="'resize' scales a picture to its reference's size; 'none' refuses.")
 ]
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
+ReportOption = Annotated[Path | None, typer.Option(help="Also write the result as one HTML page.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Keep what is done there, and do the rest.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
-MeasureOption = Annotated[str | None, typer.Option("--measure", help="Tools to run instead of the agents: PSNR,SSIM,…")]
-ToolsOption = Annotated[list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.")]
 AnswersOption = Annotated[list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Pictures worked on at once.")]
-TimeoutOption = Annotated[
-    float, typer.Option("--timeout", callback=finite, min=0.1, help="Seconds a picture may take.")
-]
-RpmOption = Annotated[str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")]
-TpmOption = Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")]
+TimeoutOption = Annotated[float, typer.Option(callback=finite, min=0.1, help="Seconds a picture may take.")]
+RpmOption = Annotated[str | None, typer.Option(help="Requests per minute: 500, or openai=500,anthropic=50.")]
+TpmOption = Annotated[str | None, typer.Option(help="Tokens per minute, written likewise.")]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.")]
 ScoreOption = Annotated[
-    str,
-    typer.Option("--score", help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, or a dotted path."),
+    str, typer.Option(help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, or a dotted path.")
 ]
-TruthOption = Annotated[str, typer.Option("--truth", help="The column with people's opinion.")]
-ResamplesOption = Annotated[int, typer.Option("--resamples", min=0, help="Bootstrap resamples; 0: no intervals.")]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="Folder with model_backends.yaml and pipeline.yaml.")
-]
+TruthOption = Annotated[str, typer.Option(help="The column with people's opinion.")]
+ResamplesOption = Annotated[int, typer.Option(min=0, help="Bootstrap resamples; 0: no intervals.")]
+ConfigOption = Annotated[Path | None, typer.Option(help="Folder with model_backends.yaml and pipeline.yaml.")]

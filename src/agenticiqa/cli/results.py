@@ -9,19 +9,18 @@ import typer
 
 from agenticiqa.cli import options
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines
+from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines, print_result
 
 if TYPE_CHECKING:
     from agenticiqa.research.tables import Table
 
 CELL_FRAME = 3
+SHOWN = 20
 
 
 def evaluate(
     results: options.ResultsArgument,
-    other: Annotated[
-        Path | None, typer.Argument(help="A second one over the same samples, to compare.", show_default=False)
-    ] = None,
+    other: Annotated[Path | None, typer.Argument(help="A second one over the same samples, to compare.")] = None,
     score: options.ScoreOption = "quality_score",
     other_score: Annotated[str | None, typer.Option(help="The same for the second file, if it differs.")] = None,
     truth: options.TruthOption = "mos",
@@ -83,12 +82,6 @@ def show(table: Table) -> None:
     console.print()
 
 
-# --- ``agenticiqa gate``: fail a build when pictures are bad or got worse ---
-
-
-SHOWN = 20
-
-
 def gate(
     results: options.ResultsArgument,
     min_score: Annotated[
@@ -131,9 +124,6 @@ def gate(
     raise typer.Exit(ExitCode.OK if verdict.passed else ExitCode.BELOW_THRESHOLD)
 
 
-# --- ``agenticiqa report``: a result file as a page or as Markdown ---
-
-
 def report(
     results: options.ResultsArgument,
     output: Annotated[
@@ -165,14 +155,9 @@ def report(
     options.check_outputs(output, inputs=[results], overwrite=overwrite)
     with error_console().status("Reading the results") as status:
         prepared = prepare(read_results(results, score=score, truth=truth), title=title, cases=cases)
+        limits = load_settings().pipeline.images
         text = render_page(
-            prepared,
-            lambda step: status.update(escape(f"Drawing {step}")),
-            load_settings().pipeline.images,
-            thumbnails=thumbnails,
+            prepared, lambda step: status.update(escape(f"Drawing {step}")), limits, thumbnails=thumbnails
         )
     write_atomic(output, text)
-    if json_output:
-        print_json({"output": str(output), **prepared.as_dict()})
-    else:
-        typer.echo(str(output))
+    print_result({"output": str(output), **prepared.as_dict()}, str(output), as_json=json_output)

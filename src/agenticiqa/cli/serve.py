@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
-from agenticiqa.cli.terminal import print_json, print_message, print_table
+from agenticiqa.cli.terminal import print_json, print_message, print_result, print_table
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 from agenticiqa.runtime.logs import LogForm, log_to_standard_error
 
@@ -23,10 +23,9 @@ keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=T
 app.add_typer(keys_app, name="keys")
 
 KeysFileOption = Annotated[
-    Path | None,
-    typer.Option("--api-keys-file", help="Keys that are let in; needed unless serving on a loopback address."),
+    Path | None, typer.Option(help="Keys that are let in; needed unless serving on a loopback address.")
 ]
-NameArgument = Annotated[str, typer.Argument(help="Whose key it is.", show_default=False)]
+NameArgument = Annotated[str, typer.Argument(help="Whose key it is.")]
 
 
 @app.callback()
@@ -44,18 +43,15 @@ def serve(
     max_megapixels: Annotated[float, typer.Option(callback=finite, min=0.01, help="Limit on a picture.")] = 50,
     api_keys_file: KeysFileOption = None,
     allowed_origin: Annotated[
-        list[str] | None, typer.Option(help="A web origin whose pages may call; one for each.", show_default=False)
+        list[str] | None, typer.Option(help="A web origin whose pages may call; one for each.")
     ] = None,
     trusted_proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="Address of a proxy whose X-Forwarded-For is believed in the log.", show_default=False),
+        list[str] | None, typer.Option(help="Address of a proxy whose X-Forwarded-For is believed in the log.")
     ] = None,
     allowed_root: Annotated[
-        list[Path] | None, typer.Option(help="A folder whose pictures may be named by path.", show_default=False)
+        list[Path] | None, typer.Option(help="A folder whose pictures may be named by path.")
     ] = None,
-    allow_backend: Annotated[
-        list[str] | None, typer.Option(help="A further backend that requests may name.", show_default=False)
-    ] = None,
+    allow_backend: Annotated[list[str] | None, typer.Option(help="A further backend that requests may name.")] = None,
     keep_uploads_hours: Annotated[
         float, typer.Option(callback=finite, min=0, help="How long pictures that were sent are kept.")
     ] = 24,
@@ -138,22 +134,15 @@ def add_key(
     role: Annotated[
         list[str] | None,
         typer.Option(
-            "--role",
             help="What it may do, one for each: assess (also measure and compare), batch (audits), admin (metrics, "
             "deleting any owner's runs). Default: assess and batch.",
-            show_default=False,
         ),
     ] = None,
     days: Annotated[
-        float | None,
-        typer.Option(callback=finite, min=0.0001, help="It expires after so many days.", show_default=False),
+        float | None, typer.Option(callback=finite, min=0.0001, help="It expires after so many days.")
     ] = None,
-    at_once: Annotated[
-        int | None, typer.Option(min=1, help="Runs it may have waiting or running at a time.", show_default=False)
-    ] = None,
-    per_minute: Annotated[
-        int | None, typer.Option(min=1, help="Runs it may ask for in a minute.", show_default=False)
-    ] = None,
+    at_once: Annotated[int | None, typer.Option(min=1, help="Runs it may have waiting or running at a time.")] = None,
+    per_minute: Annotated[int | None, typer.Option(min=1, help="Runs it may ask for in a minute.")] = None,
     json_output: JsonOption = False,
 ) -> None:
     """Make a key and print it, once: only its hash is kept."""
@@ -161,11 +150,9 @@ def add_key(
 
     file = _key_file(api_keys_file)
     key = file.add(name, roles=role or DEFAULT_ROLES, days=days, at_once=at_once, per_minute=per_minute)
-    if json_output:
-        print_json({"name": name, "key": key, "file": str(file.path)})
-        return
-    typer.echo(key)
-    print_message(f"Kept as a hash in {file.path}. This is the only time the key is shown.")
+    print_result({"name": name, "key": key, "file": str(file.path)}, key, as_json=json_output)
+    if not json_output:
+        print_message(f"Kept as a hash in {file.path}. This is the only time the key is shown.")
 
 
 @keys_app.command("list")
@@ -193,34 +180,23 @@ def list_keys(api_keys_file: KeysFileOption = None, json_output: JsonOption = Fa
 def revoke_key(name: NameArgument, api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
     """Revoke a key; a running server refuses it from its next request on."""
     record = _key_file(api_keys_file).revoke(name)
-    if json_output:
-        print_json({"name": record.name, "id": record.id, "revoked_at": record.revoked_at})
-    else:
-        typer.echo(f"Revoked {record.name}.")
-
-
-# --- ``agenticiqa mcp``: serve the tools to other agents ---
-
-
-HttpOption = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
-HostOption = Annotated[str, typer.Option("--host", help="Address for --http; loopback only.")]
-PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port for --http.")]
-RootOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--allowed-root",
-        help="Folder whose pictures may be opened by path; give one for each. Default with standard input: the "
-        "client's roots, or the working folder where it names none; with --http: none.",
-        show_default=False,
-    ),
-]
+    revoked = {"name": record.name, "id": record.id, "revoked_at": record.revoked_at}
+    print_result(revoked, f"Revoked {record.name}.", as_json=json_output)
 
 
 def mcp(
-    http: HttpOption = False,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8001,
-    allowed_root: RootOption = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Address for --http; loopback only.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port for --http.")] = 8001,
+    allowed_root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Folder whose pictures may be opened by path; give one for each. Default with standard input: the "
+            "client's roots, or the working folder where it names none; with --http: none."
+        ),
+    ] = None,
     backend: BackendOption = None,
     memory: MemoryOption = None,
     config: ConfigOption = None,

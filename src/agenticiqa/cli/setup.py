@@ -13,6 +13,9 @@ from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_result, print_table
 
 app = typer.Typer(help="List and check model backends.", no_args_is_help=True)
+graph_app = typer.Typer(help="Show how the agents are wired.", no_args_is_help=True)
+config_app = typer.Typer(help="Show and check the configuration.", no_args_is_help=True)
+_MARK = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "wrong": "[red]wrong[/]"}
 
 
 @app.command("list")
@@ -25,16 +28,8 @@ def list_backends(json_output: JsonOption = False, config: ConfigOption = None) 
     rows: list[dict[str, Any]] = []
     for name in provider_names():
         provider = find_provider(name)
-        readiness = provider.readiness(settings.provider(name))
-        rows.append(
-            {
-                "provider": name,
-                "ready": readiness.ready,
-                "reason": readiness.reason,
-                "local": provider.local,
-                "description": provider.description,
-            }
-        )
+        readiness = asdict(provider.readiness(settings.provider(name)))
+        rows.append({"provider": name, **readiness, "local": provider.local, "description": provider.description})
     if json_output:
         print_json(rows)
         return
@@ -77,12 +72,6 @@ def check(
         raise typer.Exit(ExitCode.ERROR)
 
 
-# --- ``agenticiqa graph``: the agents' graph ---
-
-
-graph_app = typer.Typer(help="Show how the agents are wired.", no_args_is_help=True)
-
-
 @graph_app.command("show")
 def show(json_output: JsonOption = False) -> None:
     """Print the graph as Mermaid text."""
@@ -90,12 +79,6 @@ def show(json_output: JsonOption = False) -> None:
 
     text = visualize_graph()
     print_result({"mermaid": text}, text, as_json=json_output)
-
-
-# --- ``agenticiqa doctor``: what works here and what to install or set ---
-
-
-_MARK = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "wrong": "[red]wrong[/]"}
 
 
 def doctor(json_output: JsonOption = False, config: ConfigOption = None) -> None:
@@ -119,12 +102,6 @@ def doctor(json_output: JsonOption = False, config: ConfigOption = None) -> None
         output_console().print(table)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(ExitCode.ERROR)
-
-
-# --- ``agenticiqa config``: what the settings are and whether they are right ---
-
-
-config_app = typer.Typer(help="Show and check the configuration.", no_args_is_help=True)
 
 
 @config_app.command("show")

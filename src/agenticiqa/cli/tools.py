@@ -20,12 +20,7 @@ WIDE_TERMINAL = 130
 app = typer.Typer(help="List, explain and fetch measuring tools.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(help="The tool's name; case and hyphens do not matter.")]
 _WAYS = {"native": "our own code", "perceptual": "ONNX Runtime", "pyiqa": "pyiqa", "plug-in": "a plug-in"}
-_MARK = {
-    "ready": "[green]ready[/]",
-    "needs extra": "[yellow]needs extra[/]",
-    "needs weights": "[yellow]needs weights[/]",
-    "left out": "[dim]left out[/]",
-}
+_STYLE = {"ready": "green", "needs extra": "yellow", "needs weights": "yellow", "left out": "dim"}
 
 
 @app.command("list")
@@ -57,7 +52,7 @@ def list_tools(
             "Tool": each["name"],
             "Type": each["type"],
             "Runs by": _WAYS[each["provider"]],
-            "Here": _MARK.get(each["state"], each["state"]),
+            "Here": f"[{_STYLE[each['state']]}]{each['state']}[/]",
             "Range": "{:g}..{:g} {}".format(*each["range"], each["unit"]).strip() if each["range"] else "",
             "Better is": each["better"],
             "1..5 by": each["calibration"]["origin"] if each["calibration"] else "none" if paper else "",
@@ -90,7 +85,7 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
 @app.command("fetch")
 def fetch_tool(
     name: Annotated[str | None, typer.Argument(help="The tool's name; case and hyphens do not matter.")] = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="'paper': all of its tools that can be got.")] = None,
+    profile: Annotated[str | None, typer.Option(help="'paper': all of its tools that can be got.")] = None,
     archive: Annotated[
         Path | None, typer.Option("--from", help="DISTS: the downloaded package, on a machine without a connection.")
     ] = None,
@@ -159,9 +154,6 @@ def _settings(config: Path | None) -> ToolSettings:
     return load_settings(config).pipeline.tools
 
 
-# --- ``agenticiqa measure``: tools on pictures, without any model ---
-
-
 def measure(
     images: Annotated[
         list[str],
@@ -170,13 +162,12 @@ def measure(
         ),
     ],
     reference: options.ReferenceOption = None,
-    tool: options.ToolsOption = None,
+    tool: Annotated[list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.")] = None,
     all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
     region: options.RegionsOption = None,
     align: options.AlignOption = "none",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Where measurements go: .jsonl or .csv; - prints JSON Lines."),
+        Path | None, typer.Option("--output", "-o", help="Where measurements go: .jsonl or .csv; - prints JSON Lines.")
     ] = None,
     json_output: options.JsonOption = False,
     maps: options.MapsOption = None,
@@ -233,13 +224,8 @@ def measure(
     for line in (*pairing.skipped.lines(), *(f"No partner by name: {path}" for path in pairing.without_partner)):
         terminal.print_message(line)
     failed = sum(record.error is not None for record in records)
-    raise typer.Exit(
-        terminal.ExitCode.OK
-        if not failed
-        else terminal.ExitCode.ERROR
-        if failed == len(records)
-        else terminal.ExitCode.SOME
-    )
+    code = terminal.ExitCode.ERROR if failed == len(records) else terminal.ExitCode.SOME
+    raise typer.Exit(code if failed else terminal.ExitCode.OK)
 
 
 def _print_table(records: list[Record]) -> None:

@@ -48,11 +48,8 @@ class PictureFormat:
 
     @property
     def advice(self) -> str:
-        return (
-            f"{self.name} needs `pip install 'agenticiqa[{self.extra}]'`"
-            if self.extra
-            else f"{self.name} does not open here"
-        )
+        missing = f"needs `pip install 'agenticiqa[{self.extra}]'`" if self.extra else "does not open here"
+        return f"{self.name} {missing}"
 
 
 FORMATS = tuple(
@@ -70,10 +67,6 @@ def _pillow_reads() -> frozenset[str]:
 @cache
 def readable() -> tuple[PictureFormat, ...]:
     return tuple(each for each in FORMATS if each.opens_here)
-
-
-def readable_by_pillow() -> list[str]:
-    return [each.code for each in readable() if each.module is None]
 
 
 def readable_names() -> str:

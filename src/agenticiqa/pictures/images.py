@@ -39,6 +39,7 @@ FloatImage = npt.NDArray[np.float32]
 
 # Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
 SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+DEEP_NOTE = "16-bit: models are sent an 8-bit version, tools measure the full precision"
 EXIF_ORIENTATION = 0x0112
 _LIMITING = threading.Lock()
 TIFF_BITS_PER_SAMPLE = 258
@@ -335,12 +336,7 @@ def opened_picture(
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with _open(data, name, path, limits) as opened:
-                width, height = opened.size
-                if width * height > limits.max_pixels:
-                    counted = f"{width}×{height} = {width * height:,} pixels"
-                    raise errors.ImageTooLargeError(
-                        f"{name} has {counted}, more than the limit of {limits.max_pixels:,}."
-                    )
+                check_pixels(opened.size, name, limits)
                 yield opened
     except errors.ImageError:
         raise
@@ -357,6 +353,13 @@ def opened_picture(
         raise errors.ImageFormatError(f"{name} is damaged or cut off ({error}).", hint=_what_opens()) from error
 
 
+def check_pixels(size: tuple[int, int], name: str, limits: ImageLimits) -> None:
+    width, height = size
+    if width * height > limits.max_pixels:
+        counted = f"{width}×{height} = {width * height:,} pixels"
+        raise errors.ImageTooLargeError(f"{name} has {counted}, more than the limit of {limits.max_pixels:,}.")
+
+
 def _open(data: bytes, name: str, path: str | None, limits: ImageLimits) -> Image.Image | formats.RawFile:
     if formats.is_camera_raw(data, path):
         return formats.RawFile(data, name)
@@ -371,7 +374,7 @@ def _open(data: bytes, name: str, path: str | None, limits: ImageLimits) -> Imag
 def _open_with_pillow(data: bytes, limits: ImageLimits) -> Image.Image:
     """What ``Image.open`` does, without the limit that is Pillow's own: ours is checked next, on the same header."""
     start = data[:16]
-    for code in formats.readable_by_pillow():
+    for code in [each.code for each in formats.readable() if each.module is None]:
         make, accepts = Image.OPEN[code]
         answer = accepts is None or accepts(start)
         # Text is a reason to refuse.
@@ -418,7 +421,7 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
     if opened.format == formats.HEIF:
         precise = formats.deep_heic(data, path or "The picture")
     if precise is not None:
-        notes.append("16-bit: models are sent an 8-bit version, tools measure the full precision")
+        notes.append(DEEP_NOTE)
         if precise.ndim == 2:
             frame = Image.fromarray((precise >> 8).astype(np.uint8))
     elif frame.mode in ("F", "I"):

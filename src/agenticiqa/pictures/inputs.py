@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps
 
-from agenticiqa.errors import ImageError, ImageFormatError, ImageTooLargeError, without_credentials
+from agenticiqa.errors import ImageError, ImageFormatError, without_credentials
+from agenticiqa.pictures import images
 from agenticiqa.pictures.images import LoadedImage, check_header, decode_image, load_image, peek_size, png_bytes
 from agenticiqa.runtime.config import ImageLimits
 
 CHANNELS = (1, 3, 4)
-DEEP_NOTE = "16-bit: models are sent an 8-bit version, tools measure the full precision"
 _MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Modes of PIL images that PNG stores as they are."""
 _MODES_WITH_ALPHA = {"PA": "RGBA", "RGBa": "RGBA", "La": "LA"}
@@ -119,7 +119,11 @@ def _from_pil(given: Image.Image) -> GivenPicture:
     # The samples alone do not tell a wide picture from a tall one, nor one palette from another.
     about = (picture.mode, picture.size, picture.getpalette(), picture.info.get("transparency"))
     name = _named(picture.tobytes(), repr(about))
-    return _encoded_later(name, lambda: png_bytes(_storable(picture, name)), picture.size)
+
+    def opened(limits: ImageLimits) -> LoadedImage:
+        return decode_image(png_bytes(_storable(picture, name)), path=name, limits=limits)
+
+    return GivenPicture(name, opened, in_memory=True, peek=lambda _: picture.size)
 
 
 def _storable(picture: Image.Image, name: str) -> Image.Image:
@@ -147,9 +151,7 @@ def _from_array(samples: npt.NDArray[Any]) -> GivenPicture:
         if plain.shape[2:] == (4,):
             # What shines through is judged on white, as of a file.
             return decode_image(_encoded(plain), path=name, limits=limits)
-        if size[0] * size[1] > limits.max_pixels:
-            counted = f"{size[0]}×{size[1]} = {size[0] * size[1]:,} pixels"
-            raise ImageTooLargeError(f"{name!r} has {counted}, more than the limit of {limits.max_pixels:,}.")
+        images.check_pixels(size, repr(name), limits)
         return _ArrayImage(plain, name)
 
     return GivenPicture(name, opened, in_memory=True, peek=lambda _: size)
@@ -165,7 +167,7 @@ class _ArrayImage(LoadedImage):
             pil=Image.fromarray(shown).convert("RGB"),
             format="PNG",
             path=name,
-            notes=(DEEP_NOTE,) if deep else (),
+            notes=(images.DEEP_NOTE,) if deep else (),
             rotated_by_exif=False,
             precise=samples if deep else None,
         )
@@ -178,13 +180,6 @@ class _ArrayImage(LoadedImage):
     def sha256(self) -> str:
         """Of the samples: whoever only measures need not wait for a file."""
         return hashlib.sha256(f"{self.measurable.shape}".encode() + self.measurable.tobytes()).hexdigest()
-
-
-def _encoded_later(name: str, encode: Callable[[], bytes], size: Size) -> GivenPicture:
-    """A picture in memory that becomes a file when it is opened."""
-    return GivenPicture(
-        name, lambda limits: decode_image(encode(), path=name, limits=limits), in_memory=True, peek=lambda _: size
-    )
 
 
 def _named(content: bytes, more: str = "") -> str:

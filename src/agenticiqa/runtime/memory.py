@@ -81,7 +81,7 @@ class MemoryBudget:
         self.total = total
         self._for_work = max(total - OWN_BYTES, total // 4)
         self._set_aside = 0
-        self._taken = 0
+        self.taken = 0
         self._turns: deque[object] = deque()
         self._changed = threading.Condition()
 
@@ -89,10 +89,6 @@ class MemoryBudget:
     def largest(self) -> int:
         """What one piece of work can ever get."""
         return self._for_work - self._set_aside
-
-    @property
-    def taken(self) -> int:
-        return self._taken
 
     def check(self, need: int, what: str) -> None:
         """Refuse what can never be admitted."""
@@ -114,10 +110,10 @@ class MemoryBudget:
         with self._changed:
             self._turns.append(turn)
             try:
-                while self._turns[0] is not turn or (self._taken and self._taken + need > self.largest):
+                while self._turns[0] is not turn or (self.taken and self.taken + need > self.largest):
                     self._changed.wait(POLL_INTERVAL_S)
                     checkpoint()
-                self._taken += need
+                self.taken += need
             finally:
                 self._turns.remove(turn)
                 self._changed.notify_all()
@@ -125,7 +121,7 @@ class MemoryBudget:
             yield need
         finally:
             with self._changed:
-                self._taken -= need
+                self.taken -= need
                 self._changed.notify_all()
 
     @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import math
 import re
 import secrets
@@ -16,7 +15,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal, get_args
@@ -165,8 +164,7 @@ class KeyFile:
         with locked(self.path, wait_s=WAIT_S):
             records = self.records()
             yield records
-            text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
-            write_atomic(self.path, text + "\n", private=True)
+            write_atomic(self.path, _FILE.dump_json({"keys": records}, indent=2) + b"\n", private=True)
 
 
 def _digest(key: str) -> str:

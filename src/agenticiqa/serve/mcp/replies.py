@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import re
 import threading
@@ -93,7 +92,7 @@ class PictureStore:
             raise ImageTooLargeError(f"The inline picture is larger than {MAX_INLINE_BYTES // 2**20} MB.")
         try:
             data = base64.b64decode(encoded, validate=True)
-        except (binascii.Error, ValueError) as error:
+        except ValueError as error:
             raise ImageFormatError("The inline picture is not valid base64.") from error
         with self._lock:
             path = self._shelf.put(data, "").path

@@ -164,7 +164,7 @@ def audit_pictures(
             on_progress=_progress_of(job, stop),
             stop=stop,
         )
-        report = run_audit(request).report
+        report, _ = run_audit(request)
         if job.stop_reason is not None:
             if job.stop_reason == "interrupted":
                 keep_found(output)

@@ -6,7 +6,6 @@ other path, and no reply of a model is ever used as a path or as the name of a p
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -246,7 +245,7 @@ def _presentable_result(result: BaseModel, intake: Intake[Any]) -> dict[str, Any
 
 def presentable(value: BaseModel | Mapping[str, Any] | list[Any], names: Mapping[str, str]) -> Any:
     """Plain JSON values without server paths, addresses of other servers, or numbers that JSON does not know."""
-    return _cleaned(to_jsonable_python(value, fallback=str), names)
+    return _cleaned(to_jsonable_python(value, fallback=str, inf_nan_mode="null"), names)
 
 
 def _cleaned(value: Any, names: Mapping[str, str]) -> Any:
@@ -254,10 +253,8 @@ def _cleaned(value: Any, names: Mapping[str, str]) -> Any:
         return _replaced(value, names)
     if isinstance(value, dict):
         return {_replaced(str(key), names): _cleaned(each, names) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list):
         return [_cleaned(each, names) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     return value
 
 
