@@ -29,6 +29,7 @@ from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
 
 AUDIT_VERSION = 1
 """Of what a record holds: records of another version are made anew."""
+KEPT_VIEWS = 400
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,6 @@ def _ending(path: str, image: LoadedImage) -> Findings:
         return {}
     is_really = next((each.name for each in FORMATS if each.code == image.format), image.format)
     return {"wrong_ending": f"it is {is_really}, its name says {named.name}"}
-
-
-# --- What grouping needs of every picture ---
-
-
-KEPT_VIEWS = 400
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,9 @@ COLUMNS = (
     "sha256", "error",
 )  # fmt: skip
 _NOTHING_SHOWS = ("corrupt", "unreadable", "blank")
+EXAMPLES = 2
+BAR = 12
+SHOWN_IN_NOTEBOOKS = 24
 
 Row = dict[str, Any]
 
@@ -61,13 +64,6 @@ def audit_row(record: Mapping[str, Any], place: GroupPlace) -> Row:
 
 def table_row(row: Mapping[str, Any]) -> Row:
     return {**row, "findings": ", ".join(row["findings"])}
-
-
-# --- An audit in a few lines: how many pictures have which finding, and what could go ---
-
-
-EXAMPLES = 2
-BAR = 12
 
 
 @dataclass
@@ -172,12 +168,6 @@ def _shortened(text: str, length: int) -> str:
     'photographs/hol…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-# --- What an audit hands back ---
-
-
-SHOWN_IN_NOTEBOOKS = 24
 
 
 class AuditReport:
@@ -323,9 +313,6 @@ def _figure(picture: SheetPicture) -> str:
     if picture.thumbnail is None:
         return f"<figure><figcaption>{escape(caption)} (does not open)</figcaption></figure>"
     return framed(picture.thumbnail, caption)
-
-
-# --- Links to the pictures worth keeping, in a folder of their own ---
 
 
 def check_link_folder(folder: Path, source: Path) -> None:

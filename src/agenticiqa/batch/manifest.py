@@ -13,7 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
@@ -186,9 +186,6 @@ def _refuse_constant(name: str) -> None:
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-# --- One row of a manifest: a sample, or what is wrong with it ---
-
-
 Record = bytes | Mapping[str, Any] | str
 """A line of JSON, the cells of a row by column, or what is wrong with the row."""
 
@@ -239,30 +236,22 @@ Records = Iterator[tuple[int, Record]]
 """Rows with the numbers of their lines."""
 
 
+@dataclass(eq=False)
 class Manifest:
     """Samples in a fixed order; may be read any number of times."""
 
-    def __init__(
-        self,
-        name: str,
-        base: str,
-        records: Callable[[], Records],
-        *,
-        file: Path | None = None,
-        skipped: formats.Skipped | None = None,
-        close: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.name = name
-        self.file = file
-        """The file that the rows are read from, where it is the user's own."""
-        self.skipped = skipped or formats.Skipped()
-        """Files that stand beside the samples' pictures and are none of them."""
-        self.close = close
-        self._base, self._records = base, records
+    name: str
+    base: str
+    records: Callable[[], Records]
+    file: Path | None = None
+    """The file that the rows are read from, where it is the user's own."""
+    skipped: formats.Skipped = field(default_factory=formats.Skipped)
+    """Files that stand beside the samples' pictures and are none of them."""
+    close: Callable[[], None] = field(default=lambda: None)
 
     def rows(self) -> Iterator[Row]:
-        for line, record in self._records():
-            yield Row(line, record, self._base)
+        for line, record in self.records():
+            yield Row(line, record, self.base)
 
 
 class RowsManifest(Manifest):

@@ -23,6 +23,8 @@ from agenticiqa.runtime.files import refuse_to_replace
 
 FAILED = "error"
 """The status of a result that is no answer."""
+SHOWN_PROBLEMS = 10
+ProblemListener = Callable[[int, str], None]
 
 
 @dataclass(frozen=True)
@@ -118,13 +120,6 @@ class Ledger:
 
     def close(self) -> None:
         self._database.close()
-
-
-# --- Checking ---
-
-
-SHOWN_PROBLEMS = 10
-ProblemListener = Callable[[int, str], None]
 
 
 @dataclass

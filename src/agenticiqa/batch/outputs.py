@@ -57,9 +57,6 @@ def whole_text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-# --- Where results go and in which form, by the name of the output ---
-
-
 Format = Literal["jsonl", "csv"]
 FORMATS: dict[str, Format] = {"": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 

@@ -14,8 +14,6 @@ from agenticiqa.pictures.inputs import GivenPicture, given_picture
 
 EXTRA = "remote"
 CHUNK = 1024 * 1024
-
-
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
 

@@ -17,6 +17,8 @@ from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import OutputError
 
 RECORDED_FIELDS = ("mos", "answer", "task_type")
+FREE_SPACE = "Free some space, then run the same command with --resume: nothing that was written is lost."
+FLUSH_EVERY_S = 5.0
 _STRICT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
@@ -53,13 +55,6 @@ def _in_fixed_order(result: Mapping[str, Any]) -> Mapping[str, Any]:
     if evidence and evidence.get("errors"):
         ordered_parts["executor_evidence"] = {**evidence, "errors": sorted(evidence["errors"])}
     return {**result, **ordered_parts} if ordered_parts else result
-
-
-# --- The results on disk ---
-
-
-FREE_SPACE = "Free some space, then run the same command with --resume: nothing that was written is lost."
-FLUSH_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)

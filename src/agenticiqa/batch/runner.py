@@ -110,9 +110,6 @@ class BatchSummary:
         return {**self.__dict__, "skipped": self.skipped.as_dict(), "exit_code": self.exit_code}
 
 
-# --- Run a batch ---
-
-
 # How long the runner waits for a result before it looks at the clock, the stop switch and the progress display.
 POLL_INTERVAL_S = 0.25
 SHOWN_IDS = 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -105,32 +106,28 @@ def run_batch(  # noqa: PLR0913 - each says what it is
             {key: fspath(value) if isinstance(value, PathLike) else value for key, value in row.items()} for row in rows
         )
         count = max(1, min(count, len(manifest)))
-    if output is not None:
-        temporary, target = None, BatchOutput.named(Path(output))
-    else:
-        temporary = ScratchFolder("batch")
-        target = BatchOutput.named(temporary.path / "results.jsonl")
-    batch = Batch(
-        manifest=manifest,
-        job=job,
-        output=target.lines,
-        table=target.table,
-        make_engine=engine_factory(job, count),
-        resume=resume and not overwrite,
-        overwrite=overwrite,
-        budget_usd=budget_usd,
-        expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
-        on_progress=on_progress or (lambda _: None),
-    )
-    try:
+    temporary = None
+    with closing(manifest), ExitStack() as undo:
+        if output is None:
+            temporary = ScratchFolder("batch")
+            undo.callback(temporary.close)
+            output = temporary.path / "results.jsonl"
+        target = BatchOutput.named(Path(output))
+        batch = Batch(
+            manifest=manifest,
+            job=job,
+            output=target.lines,
+            table=target.table,
+            make_engine=engine_factory(job, count),
+            resume=resume and not overwrite,
+            overwrite=overwrite,
+            budget_usd=budget_usd,
+            expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
+            on_progress=on_progress or (lambda _: None),
+        )
         with target.held(resume=resume, overwrite=overwrite):
             summary = batch.run()
-    except BaseException:
-        if temporary is not None:
-            temporary.close()
-        raise
-    finally:
-        manifest.close()
+        undo.pop_all()
     return BatchResults(target.lines, summary, temporary)
 
 

@@ -43,11 +43,8 @@ MEASURED = ("tool", "region", "raw", "calibrated", "higher_is_better", "seconds"
 """What a result keeps of each measurement."""
 
 
-# --- A sample that is only measured: tools run on its pictures, and no question is answered ---
-
-
 def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str, Any]:
-    """The sample's result; raises when a picture cannot be opened."""
+    """The result of a sample that is only measured; raises when a picture cannot be opened."""
     started = time.perf_counter()
     pair = Pair(picture_at(sample.image_path), picture_at(sample.reference_path) if sample.reference_path else None)
     boxes = {name: Box(*numbers) for name, numbers in (sample.regions or {}).items()} or None
@@ -74,9 +71,6 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
             },
         },
     }
-
-
-# --- What is done with one sample ---
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,6 @@ def parts_left_out(words: str | None) -> tuple[Part, ...] | None:
     return None if words is None else tuple(known_parts(words))
 
 
-# --- options that several commands have ---
-
-
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
 RegionsOption = Annotated[list[str] | None, typer.Option("--region", help="Where an object is: NAME=x,y,width,height.")]
 BackendOption = Annotated[

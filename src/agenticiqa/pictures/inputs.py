@@ -30,8 +30,6 @@ _MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Modes of PIL images that PNG stores as they are."""
 _MODES_WITH_ALPHA = {"PA": "RGBA", "RGBa": "RGBA", "La": "LA"}
 """Modes that PNG does not store, and those that keep their transparency."""
-
-
 Size = tuple[int, int]
 
 
@@ -195,9 +193,6 @@ _MAKERS: tuple[tuple[Any, Callable[[Any], GivenPicture]], ...] = (
     (np.ndarray, _from_array),
     (ReadableFile, _from_file),
 )
-
-
-# --- arrays ---
 
 
 def _channels_last(samples: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -28,6 +28,7 @@ from agenticiqa.serve.http.problems import ServiceError
 
 PREFIX = "aiqa"
 WAIT_S = 10.0
+MINUTE = 60.0
 Role = Literal["assess", "batch", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 DEFAULT_ROLES: tuple[Role, ...] = ("assess", "batch")
@@ -173,9 +174,6 @@ def _digest(key: str) -> str:
 
 def _now(later: timedelta = timedelta()) -> str:
     return (datetime.now(tz=timezone.utc) + later).isoformat(timespec="seconds")
-
-
-MINUTE = 60.0
 
 
 class KeyRates:

@@ -17,8 +17,12 @@ from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob
 
 logger = logging.getLogger(ACCESS_LOGGER)
 
+_ARENA_MAX = -8
+"""glibc's name for the option (``M_ARENA_MAX`` in malloc.h)."""
 LONGEST = 200
 """Of what a client made up: its path, and what a proxy says of where it comes from."""
+SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 def log_request(scope: Scope, status: int, seconds: float, trusted_proxies: Collection[str] = ()) -> None:
@@ -42,10 +46,6 @@ def log_request(scope: Scope, status: int, seconds: float, trusted_proxies: Coll
     logger.info(line, {**fields, "key": fields["key"] or "-"}, extra={"fields": fields})
 
 
-_ARENA_MAX = -8
-"""glibc's name for the option (``M_ARENA_MAX`` in malloc.h)."""
-
-
 def share_arenas() -> bool:
     """Let all threads share two heaps; False where the C library has no such option (musl, macOS, Windows).
 
@@ -56,9 +56,6 @@ def share_arenas() -> bool:
         return bool(ctypes.CDLL(None).mallopt(_ARENA_MAX, 2))
     except (AttributeError, OSError, TypeError):
         return False
-
-
-SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 
 class ServiceMetrics:
@@ -103,6 +100,3 @@ class ServiceMetrics:
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
-
-
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -25,8 +25,6 @@ STORAGE_FULL = int(HTTPStatus.INSUFFICIENT_STORAGE)
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:agenticiqa:problem:"
 _ADDRESS = re.compile(r"\b(?:https?|file|ftp)://\S+", re.IGNORECASE)
-
-
 _TITLES: dict[str | int, str] = read_data("serve/http/problem_titles.yaml")
 
 

@@ -17,8 +17,6 @@ Pixel = Annotated[int, Field(ge=0, le=1_000_000)]
 Region = Annotated[list[Pixel], Field(min_length=4, max_length=4)]
 Kept = Annotated[str, Field(pattern=r"^[0-9a-f]{12}/.{1,1200}$")]
 Regions = Annotated[dict[Name, Region], Field(max_length=32)]
-
-
 Scaling = Annotated[
     Literal["none", "resize"], Field(description="'resize' scales a picture to its reference's size; 'none' refuses")
 ]

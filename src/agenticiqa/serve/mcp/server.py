@@ -174,9 +174,8 @@ class _Verbs:
             result = await _in_thread(ctx, lambda listen: ask(on_event=listen))
             if result.status == "error":
                 raise ToolError(result.error or "The run failed.")
-            maps: list[ContentBlock] = []
-            if include_map:
-                maps.append(await anyio.to_thread.run_sync(_map_content, result, self.assessor.limits))
+            limits = self.assessor.limits
+            maps = [await anyio.to_thread.run_sync(_map_content, result, limits)] if include_map else []
         reply = replies.assess_reply(result)
         uri, name = RUN_URI.format(run_id=reply.run_id), reply.run_id
         return _result(
@@ -265,9 +264,6 @@ def _result(reply: BaseModel, *content: ContentBlock) -> CallToolResult:
     return CallToolResult(content=[*content], structured_content=reply.model_dump(mode="json"))
 
 
-# --- pictures in replies ---
-
-
 def _map_content(result: Assessment, limits: ImageLimits) -> ContentBlock:
     """The picture with its quality map; words where the vision model is not installed."""
     from agenticiqa.vision.quality_map import quality_map
@@ -291,9 +287,6 @@ def _png(picture: Image.Image) -> ImageContent:
     return ImageContent(data=base64.b64encode(png_bytes(picture)).decode("ascii"), mime_type="image/png")
 
 
-# --- the client's folders ---
-
-
 async def _client_roots(ctx: Context[Any, Any]) -> list[Path]:
     """Folders that the client says its user works in; none where it names none or cannot be asked."""
     capabilities = ctx.client_capabilities
@@ -306,9 +299,6 @@ async def _client_roots(ctx: Context[Any, Any]) -> list[Path]:
         return []
     addresses = [urlsplit(str(root.uri)) for root in found.roots]
     return [Path(url2pathname(each.path)) for each in addresses if each.scheme == "file"]
-
-
-# --- work in threads, with progress ---
 
 
 async def _in_thread(

@@ -16,9 +16,6 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 FOLDER = Path(__file__).parent
 
 
-# --- example pictures ---
-
-
 class ExamplePicture(BaseModel):
     """A shipped picture and a question that suits it."""
 
@@ -43,9 +40,6 @@ class ExamplePicture(BaseModel):
 
 
 EXAMPLES = {each["name"]: ExamplePicture(**each) for each in read_data("serve/http/page/examples/examples.yaml")}
-
-
-# --- the web page's files ---
 
 
 # The page makes its elements with createElement and textContent: with trusted types set to none, the browser itself

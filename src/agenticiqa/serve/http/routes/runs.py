@@ -100,9 +100,6 @@ async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
     return common.run_view(state, await common.find_run(state, row.id, row.owner))
 
 
-# --- events ---
-
-
 @router.get(
     "/{run_id}/events",
     summary="The steps of a run as server-sent events",
@@ -148,9 +145,6 @@ def _sse(event: dict[str, Any]) -> str:
     return f"id: {event['id']}\nevent: {event['event']}\ndata: {json.dumps(event['data'])}\n\n"
 
 
-# --- the page ---
-
-
 @router.get("/{run_id}/report", summary="The run as one self-contained page", response_class=HTMLResponse)
 async def run_report(state: State, row: common.OwnRun) -> Response:
     if row.result is None:
@@ -176,9 +170,6 @@ def _report_page(row: JobRow, limits: ImageLimits) -> str:
     for picture in pictures.values():
         page = page.replace(str(picture.path), escape(picture.name)).replace(picture.path.name, escape(picture.name))
     return page
-
-
-# --- drawing ---
 
 
 def drawing_need(sizes: Sequence[tuple[int, int]], tool: Tool | None = None, *, align: bool = False) -> int:
@@ -229,9 +220,6 @@ def _tool_map(
         raise ToolError(result.error or f"{tool.name} makes no map.")
     pixels = image.rgb if region is None else image.rgb[region.rows, region.columns]
     return coloured(pixels, badness_of(result.map, tool.spec))
-
-
-# --- pictures ---
 
 
 Result = TypeVar("Result")

@@ -23,9 +23,6 @@ catalogue = APIRouter(prefix="/v1", tags=["catalogue"], responses=problems())
 operation = APIRouter(tags=["operation"], responses=problems())
 
 
-# --- what there is ---
-
-
 @catalogue.get("/tools", summary="Every measuring tool, and whether it runs here")
 async def list_tools(state: State, _caller: Caller) -> dict[Literal["tools"], list[dict[str, Any]]]:
     facts = await asyncio.to_thread(all_facts, state.pipeline.settings.pipeline.tools)

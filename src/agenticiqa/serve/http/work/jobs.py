@@ -322,9 +322,6 @@ class RenderQueue:
         self._lane.close()
 
 
-# --- the queue ---
-
-
 class JobQueue:
     """Takes work, hands it to workers, remembers what is under way."""
 
