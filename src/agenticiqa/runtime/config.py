@@ -247,9 +247,7 @@ class Settings(_Strict):
     chosen_explicitly: frozenset[str] = Field(
         default=frozenset(), description="Roles whose backend came from the environment or the command line"
     )
-    chosen: frozenset[str] = Field(
-        default=frozenset(), description="Roles whose backend was set anywhere, files included"
-    )
+    chosen: frozenset[str] = Field(frozenset(), description="Roles whose backend was set anywhere, files included")
 
     @model_validator(mode="after")
     def _refuse_keys_without_effect(self) -> Settings:

@@ -113,20 +113,19 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
 
 def keep_found(output: Path) -> None:
     """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
-    folder, records = output.with_suffix(PICTURES), output.with_suffix(RECORDS)
-    if records.is_file():
-        found = (audit_row(line.record, GroupPlace()) for line in read_results(records))
-        _write_rows(output, found, folder)
+    if (records := output.with_suffix(RECORDS)).is_file():
+        _write_rows(output, (audit_row(line.record, GroupPlace()) for line in read_results(records)))
     _remove_rest(output)
 
 
-def _write_rows(output: Path, rows: Iterable[Mapping[str, Any]], folder: Path) -> None:
-    lines = (json.dumps(presentable(row, _own_names(folder)), ensure_ascii=False) + "\n" for row in rows)
+def _write_rows(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    lines = (json.dumps(presentable(row, _own_names(output)), ensure_ascii=False) + "\n" for row in rows)
     write_atomic(output.with_suffix(ROWS), "".join(lines))
 
 
-def _own_names(folder: Path) -> dict[str, str]:
+def _own_names(output: Path) -> dict[str, str]:
     """The name of the server's folder is not disclosed."""
+    folder = output.with_suffix(PICTURES)
     return {f"{folder}/": "", str(folder): "the pictures"}
 
 
@@ -140,8 +139,7 @@ def audit_pictures(
     job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool
 ) -> JobOutcome:
     """Look all pictures through inside the batch worker's thread."""
-    folder, records = output.with_suffix(PICTURES), output.with_suffix(RECORDS)
-    stop = StopSwitch()
+    folder, stop = output.with_suffix(PICTURES), StopSwitch()
     make_private_folder(output.parent)
     try:
         make_private_folder(folder)
@@ -156,7 +154,7 @@ def audit_pictures(
         request = AuditRequest(
             folder,
             quick=quick,
-            records=records,
+            records=output.with_suffix(RECORDS),
             overwrite=True,
             workers=1,
             settings=pipeline.settings.changed(pipeline={"runs": {"enabled": False}, "allowed_roots": (folder,)}),
@@ -169,9 +167,9 @@ def audit_pictures(
             if job.stop_reason == "interrupted":
                 keep_found(output)
             raise Cancelled
-        names = _own_names(folder)
+        names = _own_names(output)
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
-        _write_rows(output, report, folder)
+        _write_rows(output, report)
 
         def shown() -> Iterator[SheetPicture]:
             return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
