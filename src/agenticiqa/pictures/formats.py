@@ -43,10 +43,6 @@ class PictureFormat:
     module: str | None = None
 
     @property
-    def opens_here(self) -> bool:
-        return find_spec(self.module) is not None if self.module else self.code in _pillow_reads()
-
-    @property
     def advice(self) -> str:
         missing = f"needs `pip install 'agenticiqa[{self.extra}]'`" if self.extra else "does not open here"
         return f"{self.name} {missing}"
@@ -58,15 +54,10 @@ FORMATS = tuple(
 
 
 @cache
-def _pillow_reads() -> frozenset[str]:
+def readable() -> tuple[PictureFormat, ...]:
     # Pillow registers the less common readers on demand only.
     Image.init()
-    return frozenset(Image.OPEN)
-
-
-@cache
-def readable() -> tuple[PictureFormat, ...]:
-    return tuple(each for each in FORMATS if each.opens_here)
+    return tuple(each for each in FORMATS if (find_spec(each.module) if each.module else each.code in Image.OPEN))
 
 
 def readable_names() -> str:

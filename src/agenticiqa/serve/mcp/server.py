@@ -85,11 +85,9 @@ class _StrictTool(Tool):
             # The first fault in words, without what was sent and how it was found.
             fault = error.__cause__.errors()[0]
             where = ".".join(map(str, fault["loc"]))
-            raise ToolError(f"{self.name}: {where}: {fault['msg']}. {self._takes(where)}") from None
-
-    def _takes(self, where: str) -> str:
-        known = self.parameters["properties"].get(where.partition(".")[0], {})
-        return str(known.get("description", "Its input schema says what it takes."))
+            wanted = self.parameters["properties"].get(where.partition(".")[0], {})
+            takes = wanted.get("description", "Its input schema says what it takes.")
+            raise ToolError(f"{self.name}: {where}: {fault['msg']}. {takes}") from None
 
 
 def build_server(assessor: AgenticIQA, pictures: replies.PictureStore) -> MCPServer[Any]:
