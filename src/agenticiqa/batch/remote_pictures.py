@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import IO, Any
 
 from agenticiqa import errors
@@ -28,8 +27,7 @@ def is_url(path: str) -> bool:
 
 def check_protocol(url: str) -> None:
     """Refuse a kind of address that cannot be read here, before anything starts."""
-    fsspec = _fsspec()
-    protocol = url.partition("://")[0]
+    fsspec, protocol = _fsspec(), url.partition("://")[0]
     try:
         fsspec.get_filesystem_class(protocol)
     except (ImportError, ValueError) as error:
@@ -65,7 +63,7 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
     """The bytes behind an address; whatever goes wrong with opening or reading them becomes one of our errors."""
     try:
         # Kept by name: once it is forgotten, an archive around the file is closed.
-        opened: Any = _fsspec().open(url, "rb")
+        opened = _fsspec().open(url, "rb")
         with opened.open() as stream:
             yield stream
     except errors.AgenticIQAError:
@@ -84,12 +82,11 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def _fsspec() -> ModuleType:
+def _fsspec() -> Any:
     try:
         import fsspec
     except ImportError:
         raise errors.MissingExtraError(
             "Remote addresses need the package fsspec.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
         ) from None
-    module: ModuleType = fsspec
-    return module
+    return fsspec

@@ -89,13 +89,11 @@ class DiskSpace:
         if shutil.disk_usage(self._folder).free < LEAST_BYTES:
             return True
         if self._something_did_not_fit:
-            try:
+            with suppress(OSError):
                 with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".", suffix=".part") as probe:
                     probe.write(bytes(LEAST_BYTES))
                     probe.flush()
                 self._something_did_not_fit = False
-            except OSError:
-                pass
         return self._something_did_not_fit
 
 

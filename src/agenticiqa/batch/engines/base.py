@@ -22,17 +22,14 @@ class Engine(Protocol):
     @property
     def slots(self) -> int:
         """How many tasks it can hold without making one wait for long."""
-        ...
 
     def submit(self, task: Task) -> None: ...
 
     def finished(self, timeout_s: float) -> list[SampleOutcome]:
         """What has ended; waits up to ``timeout_s`` for the first."""
-        ...
 
     def close(self) -> None:
         """Give everything back; what is still being worked on is dropped."""
-        ...
 
 
 def overtime(job: BatchJob, task: Task) -> SampleOutcome:
