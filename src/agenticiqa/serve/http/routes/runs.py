@@ -149,13 +149,8 @@ def _sse(event: dict[str, Any]) -> str:
 async def run_report(state: State, row: common.OwnRun) -> Response:
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
-    limits = state.pipeline.limits
     kept = [picture for picture in stored_pictures(row.request).values() if picture.path.is_file()]
-    page = await state.render_queue.draw(
-        row.owner,
-        lambda: _report_page(row, limits),
-        lambda: drawing_need([peek_size(picture.path, limits) for picture in kept]) if kept else 0,
-    )
+    page = await _rendered(state, row.owner, partial(_report_page, row, state.pipeline.limits), kept)
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
@@ -175,7 +170,7 @@ def _report_page(row: JobRow, limits: ImageLimits) -> str:
 def drawing_need(sizes: Sequence[tuple[int, int]], tool: Tool | None = None, *, align: bool = False) -> int:
     """What drawing pictures of these sizes takes of memory, with a map of a tool over one of them."""
     sizes = sizes_once_scaled(sizes, resize=align)
-    pixels = max(map(pixels_of, sizes))
+    pixels = max(map(pixels_of, sizes), default=0)
     return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
 
 
