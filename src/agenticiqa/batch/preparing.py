@@ -28,8 +28,8 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/many-pictures/batch.md.
 TYPICAL_CALL = TokenUsage(prompt=2000, completion=250)
-# Waiting for a provider's limits must not use up an agent's time.
 FETCH_HINT = "`agenticiqa tools fetch --profile paper` gets what can be had."
+# Waiting for a provider's limits must not use up an agent's time.
 NO_NODE_LIMIT_S = 7 * 24 * 3600.0
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.errors import RegionError
-from agenticiqa.pictures.images import Box, LoadedImage
+from agenticiqa.pictures.images import Box, FloatImage, LoadedImage, UInt8Image
 
 _ARTICLE = re.compile(r"^(?:the|a|an|this|that)\s+", re.IGNORECASE)
 
@@ -111,11 +111,7 @@ def _spans(heights: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
 # --- Quality as colours over a picture: red is worse, blue is better ---
 
 
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float32]
-
-
-def coloured(rgb: Bytes, badness: Floats) -> Bytes:
+def coloured(rgb: UInt8Image, badness: FloatImage) -> UInt8Image:
     """The picture in grey under a colour map of ``badness`` (0 blue, 1 red), which is scaled to the picture."""
     levels = (np.clip(badness, 0, 1) * 255).astype(np.uint8)
     interpolation = cv2.INTER_AREA if levels.shape[0] > rgb.shape[0] else cv2.INTER_CUBIC
@@ -125,6 +121,6 @@ def coloured(rgb: Bytes, badness: Floats) -> Bytes:
     return np.asarray(cv2.addWeighted(grey, 0.55, colours, 0.45, 0), np.uint8)
 
 
-def overlay(rgb: Bytes, quality: Floats) -> Bytes:
+def overlay(rgb: UInt8Image, quality: FloatImage) -> UInt8Image:
     """The picture under a map of quality, 1 (bad) to 5 (excellent)."""
     return coloured(rgb, np.asarray((5 - quality) / 4, np.float32))

@@ -21,9 +21,9 @@ from PIL import Image
 from agenticiqa.errors import ImageNotFoundError, ToolError
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.pictures.file_facts import read_file_facts
-from agenticiqa.pictures.images import Box, load_image, peek_size, png_bytes
+from agenticiqa.pictures.images import Box, UInt8Image, load_image, peek_size, png_bytes
 from agenticiqa.pictures.inputs import aligned
-from agenticiqa.pictures.regions import Bytes, coloured, overlay
+from agenticiqa.pictures.regions import coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
@@ -182,7 +182,7 @@ def screen_png(shown: Image.Image, max_side: int | None) -> bytes:
     return png_bytes(shown)
 
 
-def _quality_map(picture: StoredPicture, limits: ImageLimits) -> Bytes:
+def _quality_map(picture: StoredPicture, limits: ImageLimits) -> UInt8Image:
     """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
     from agenticiqa.vision.quality_map import quality_map
 
@@ -190,7 +190,7 @@ def _quality_map(picture: StoredPicture, limits: ImageLimits) -> Bytes:
     return overlay(image.rgb, quality_map(image))
 
 
-def _difference_map(pictures: Sequence[StoredPicture], limits: ImageLimits) -> Bytes:
+def _difference_map(pictures: Sequence[StoredPicture], limits: ImageLimits) -> UInt8Image:
     """Where the first of two pictures is better (blue) and where the second (orange); a third is the reference."""
     from agenticiqa.reports.comparison import difference_of, open_pictures
 
@@ -204,7 +204,7 @@ def _difference_map(pictures: Sequence[StoredPicture], limits: ImageLimits) -> B
 
 def _tool_map(
     tool: Tool, pictures: Sequence[StoredPicture], region: Box | None, limits: ImageLimits, *, align: bool
-) -> Bytes:
+) -> UInt8Image:
     """The first picture as it was measured, or a region of it, under one tool's map; the second is the reference."""
     image, *originals = (load_image(picture.path, limits) for picture in pictures)
     original = originals[0] if originals else None
