@@ -216,12 +216,8 @@ async def _caller(
     if state.keys is not None:
         record = state.keys.owner_of(given.credentials) if given else None
     if record is None:
-        raise ServiceError(
-            401,
-            "unauthorized",
-            "This server needs a valid API key: Authorization: Bearer KEY.",
-            headers={"WWW-Authenticate": 'Bearer realm="agenticiqa"'},
-        )
+        message = "This server needs a valid API key: Authorization: Bearer KEY."
+        raise ServiceError(401, "unauthorized", message, headers={"WWW-Authenticate": 'Bearer realm="agenticiqa"'})
     request.state.key_name = record.name
     return record
 

@@ -61,12 +61,9 @@ class Pipeline:
         self.check_backend(backend)
         with self._lock:
             if backend not in self._assessors:
-                self._assessors[backend] = AgenticIQA(
-                    backend,
-                    settings=self.settings,
-                    clients=self._clients if backend is None else None,
-                    only_allowed_roots=True,
-                )
+                clients = self._clients if backend is None else None
+                made = AgenticIQA(backend, settings=self.settings, clients=clients, only_allowed_roots=True)
+                self._assessors[backend] = made
             return self._assessors[backend]
 
     def warm_up(self, picture: StoredPicture) -> None:
