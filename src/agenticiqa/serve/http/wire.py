@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -27,16 +28,15 @@ class _Request(BaseModel):
 
 
 WAYS = ("base64", "path", "example", "kept")
-_ONE_WAY: list[Any] = [
-    {"required": [way], "properties": {each: {"type": "string" if each == way else "null"} for each in WAYS}}
-    for way in WAYS
-]
+# What is not allowed, rather than what is: generators of clients make a plain class of the rest.
+_TWO = [{"required": [*two], "properties": {key: {"type": "string"} for key in two}} for two in combinations(WAYS, 2)]
+_NONE_OR_TWO: dict[str, Any] = {"anyOf": [{"properties": {key: {"type": "null"} for key in WAYS}}, *_TWO]}
 
 
 class PictureSource(_Request):
     """Where a picture comes from: exactly one way."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": _ONE_WAY})
+    model_config = ConfigDict(json_schema_extra={"not": _NONE_OR_TWO})
 
     base64: str | None = Field(None, min_length=1, description="The file's bytes")
     path: str | None = Field(
@@ -66,18 +66,19 @@ class PictureRequest(_Request):
         }
 
 
-_PICTURE_OR_RUN: list[Any] = [
-    {"required": ["image"], "properties": {"image": {"type": "object"}}},
-    {"required": ["after"], "properties": {"after": {"type": "string"}}},
-]
-_PARTS_WITHOUT_AGENTS: dict[str, Any] = {
-    "required": ["mode", "without"],
-    "properties": {"mode": {"const": "direct"}, "without": {"type": "array", "minItems": 1}},
+_NO_PICTURE_OR_PARTS_OF_NOTHING: dict[str, Any] = {
+    "anyOf": [
+        {"properties": {"image": {"type": "null"}, "after": {"type": "null"}}},
+        {
+            "required": ["mode", "without"],
+            "properties": {"mode": {"const": "direct"}, "without": {"type": "array", "minItems": 1}},
+        },
+    ]
 }
 
 
 class AssessBody(PictureRequest):
-    model_config = ConfigDict(json_schema_extra={"anyOf": _PICTURE_OR_RUN, "not": _PARTS_WITHOUT_AGENTS})
+    model_config = ConfigDict(json_schema_extra={"not": _NO_PICTURE_OR_PARTS_OF_NOTHING})
 
     image: PictureSource | None = Field(None, description="Needed unless `after` names a run with its picture")
     reference: PictureSource | None = None

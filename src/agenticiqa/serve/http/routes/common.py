@@ -41,7 +41,8 @@ def reply_of(media_type: str, description: str, schema: Mapping[str, Any] | None
 
 FILE = {"type": "string", "format": "binary"}
 JSON_TEXT = {"type": "string", "contentMediaType": "application/json"}
-EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
+# No schema: a stream is neither a text nor one object, and generated clients would read it as what the schema says.
+EVENTS: Responses = {200: {"content": {"text/event-stream": {}}, "description": "Events, each with id, event and data"}}
 PNG = reply_of("image/png", "PNG", FILE)
 
 

@@ -106,7 +106,7 @@ async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
     "has happened already (or behind `Last-Event-ID`) and always ends with `done`.",
     response_class=StreamingResponse,
-    responses=common.reply_of("text/event-stream", "The events", common.EVENT),
+    responses=common.EVENTS,
 )
 async def run_events(
     state: State,
