@@ -49,23 +49,24 @@ GIGABYTE = 1024**3
 POLL_INTERVAL_S = 0.5
 GRACE_S = 30
 LAST_ROUND_S = 40
-SECRET_WIDTH = 123
+FLAT = '"raw":100.0,'
 COME_BACK_S = 0.2
 """How soon a greedy client asks again, whatever it is told."""
 
 
-def secret() -> bytes:
-    """A picture that no client may see: 123 pixels wide, unlike any other here."""
-    return blank(SECRET_WIDTH)
-
-
 def harmless() -> bytes:
-    return blank(64)
+    """Without an edge: its sharpness is told as FLAT."""
+    return stored(np.full((64, 64, 3), 90, np.uint8))
 
 
-def blank(width: int) -> bytes:
+def secret() -> bytes:
+    """A picture that no client may see, and that measures otherwise."""
+    return stored(np.random.default_rng(7).integers(0, 256, (64, 64, 3), np.uint8))
+
+
+def stored(pixels: np.ndarray) -> bytes:
     buffer = io.BytesIO()
-    Image.new("RGB", (width, 64), (200, 30, 90)).save(buffer, "PNG")
+    Image.fromarray(pixels).save(buffer, "PNG")
     return buffer.getvalue()
 
 
@@ -273,10 +274,9 @@ def hostile_requests(root: Path) -> dict[str, dict[str, Any]]:
     found["megabytes of regions"] = {
         "url": "/v1/assess", "content": body, "headers": {"Content-Type": "application/json"}
     }  # fmt: skip
-    noise = io.BytesIO()
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (1500, 1500, 3), np.uint8)).save(noise, "PNG")
+    noise = stored(np.random.default_rng(0).integers(0, 256, (1500, 1500, 3), np.uint8))
     found["unknown tool"] = {
-        "url": "/v1/measure", "files": {"image": ("a.png", noise.getvalue())}, "data": {"tools": "no_such_tool"}
+        "url": "/v1/measure", "files": {"image": ("a.png", noise)}, "data": {"tools": "no_such_tool"}
     }  # fmt: skip
     found["swapped link"] = {
         "url": "/v1/measure", "json": {"image": {"path": str(root / "swapped" / "picture.png")}, "tools": ["sharpness"]}
@@ -290,7 +290,9 @@ async def hostile(url: str, key: str, kind: str, request: dict[str, Any], end: f
             try:
                 reply = await asyncio.wait_for(client.post(**request), max(end - time.monotonic(), 1))
                 seen = (
-                    " SEEN FROM OUTSIDE" if kind == "swapped link" and f'"width":{SECRET_WIDTH}' in reply.text else ""
+                    " SEEN FROM OUTSIDE"
+                    if kind == "swapped link" and reply.is_success and FLAT not in reply.text
+                    else ""
                 )
                 ended[f"{kind}: {reply.status_code}{seen}"] += 1
             except (httpx.TransportError, asyncio.TimeoutError) as error:
