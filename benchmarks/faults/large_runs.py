@@ -1,6 +1,6 @@
 """The server's memory over many runs of large pictures: whether it levels off.
 
-    python benchmarks/faults/large_runs.py [--runs 50] [--command PATH]
+    python benchmarks/faults/large_runs.py [--runs 50] [--memory 8G] [--command PATH]
 
 Each run asks about another picture of 47 megapixels. Prints the memory of the server with its workers, in megabytes,
 after each run, and the largest of the second half beside the largest of the first, as JSON.
@@ -32,10 +32,12 @@ def large_picture(number: int) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--memory", help="the server's budget, such as 8G; its default where none is given")
     parser.add_argument("--command", type=Path, default=Path(sys.executable).with_name("agenticiqa"))
     arguments = parser.parse_args()
     megabytes = []
-    with Server(arguments.command, ["--timeout", "300"], None) as server:
+    options = ["--timeout", "300", *(["--memory", arguments.memory] if arguments.memory else [])]
+    with Server(arguments.command, options, None) as server:
         headers = {"Authorization": f"Bearer {server.keys['honest']}"}
         with httpx.Client(base_url=server.url, headers=headers, timeout=400) as client:
             for number in range(arguments.runs):

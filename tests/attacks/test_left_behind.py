@@ -118,6 +118,27 @@ def test_only_folders_of_this_user_with_a_dead_owner_go(tmp_path: Path, monkeypa
     assert (elsewhere / ".owner").exists()
 
 
+def test_a_cleaner_that_is_killed_leaves_nothing_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agenticiqa.runtime import files
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "agenticiqa-dead").mkdir()
+    (tmp_path / "agenticiqa-dead" / ".owner").touch()
+    with monkeypatch.context() as during:
+        during.setattr(files.shutil, "rmtree", killed)
+        with pytest.raises(Killed):
+            files.clear_abandoned()
+    monkeypatch.setattr(files, "UNFINISHED_S", -1.0)
+    files.clear_abandoned()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_results_in_memory_go_with_their_folder(command_line: CommandLine, temporary: Path) -> None:
     """A program that keeps results, and is killed; another that ends as it should."""
     manifest = make_manifest(command_line.folder / "set", 2)

@@ -209,7 +209,7 @@ LEAST_SIDE = 32
 """Below this the model has nothing to look at."""
 POOR = 2.5
 COUNTS_FROM = SEVERITIES.index("moderate")
-LEAST_CHANCE = {"motion_blur": 0.8, "dark": 0.6, "bad_contrast": 0.6}
+LEAST_CHANCE = {"motion_blur": 0.8, "dark": 0.6, "bad_contrast": 0.75}
 """What an audit asks of a finding, where that is more than an even chance.
 
 Nobody asked about the picture: these keep findings away from good photographs, as

@@ -277,22 +277,27 @@ def clear_abandoned() -> None:
         found = [Path(entry.path) for entry in entries if entry.name.startswith((PREFIX, UNFINISHED_PREFIX))]
     for folder in found:
         with suppress(OSError, Timeout):
-            if _is_abandoned(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+            _remove_abandoned(folder)
 
 
-def _is_abandoned(folder: Path) -> bool:
+def _remove_abandoned(folder: Path) -> None:
     """Raises Timeout where its owner is there, and OSError where that cannot be told."""
     about = folder.lstat()
     # Only a real folder of this user: others may put anything into a shared place, under any name.
     if not stat.S_ISDIR(about.st_mode) or (hasattr(os, "getuid") and about.st_uid != os.getuid()):
-        return False
+        return
     if folder.name.startswith(UNFINISHED_PREFIX):
-        return time.time() - about.st_mtime > UNFINISHED_S
+        if time.time() - about.st_mtime > UNFINISHED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
     if not (folder / OWNER).is_file():
         # Of an earlier version, or of another program that uses the same prefix.
-        return False
+        return
     lock = FileLock(folder / OWNER)
     lock.acquire(timeout=0)
+    # Under the other name it goes later, should this process be killed before all of it is gone. Windows moves no
+    # folder with an open file in it.
+    with suppress(OSError):
+        folder = folder.rename(folder.with_name(UNFINISHED_PREFIX + folder.name.removeprefix(PREFIX)))
     lock.release(force=True)
-    return True
+    shutil.rmtree(folder, ignore_errors=True)

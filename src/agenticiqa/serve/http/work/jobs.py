@@ -247,6 +247,10 @@ class _Drawing:
     done: Future[Any] = field(default_factory=Future)
 
 
+MUCH_MEMORY = 512 * 1024 * 1024
+"""A run that needs more gives it back at once, whatever the budget is: its pictures hang in cycles of references."""
+
+
 def give_memory_back() -> None:
     """Free what a large run left in cycles of references, and let the C library return it to the system if it can."""
     gc.collect()
@@ -484,8 +488,9 @@ class JobQueue:
             outcome = replace(outcome, seconds=round(time.monotonic() - started, 4), events=_events_so_far(job))
             self._keep(job, outcome)
             job.loop.call_soon_threadsafe(self._finish, job, outcome)
-            if large:
-                del job, outcome
+            gives_back = job.need > MUCH_MEMORY
+            del job, outcome
+            if gives_back:
                 give_memory_back()
 
     def _carried_out(self, job: ServiceJob) -> JobOutcome:
