@@ -124,12 +124,14 @@ def test_a_cleaner_that_is_killed_leaves_nothing_for_ever(tmp_path: Path, monkey
     class Killed(BaseException):
         pass
 
-    def killed(*_: object, **__: object) -> None:
+    def killed(folder: Path, **_: object) -> None:
+        (folder / ".owner").unlink()  # with more in the folder to go
         raise Killed
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "agenticiqa-dead").mkdir()
-    (tmp_path / "agenticiqa-dead" / ".owner").touch()
+    for name in (".owner", "picture"):
+        (tmp_path / "agenticiqa-dead" / name).touch()
     with monkeypatch.context() as during:
         during.setattr(files.shutil, "rmtree", killed)
         with pytest.raises(Killed):
