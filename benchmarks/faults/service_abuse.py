@@ -349,11 +349,12 @@ def together(server: Server, honest: Honest, pair: tuple[bytes, bytes], argument
 def ended_under_abuse(server: Server, pair: tuple[bytes, bytes], arguments: argparse.Namespace) -> float:
     """Seconds that the server took to end, told so in the middle of a round of abuse."""
     context = multiprocessing.get_context("spawn")
-    process = context.Process(
-        target=abusing, args=((server.url, server.keys, server.root), pair, arguments, context.Queue())
-    )
+    told: Queue[Abuse] = context.Queue()
+    process = context.Process(target=abusing, args=((server.url, server.keys, server.root), pair, arguments, told))
     process.start()
     time.sleep(LAST_ROUND_S)
+    if not process.is_alive():
+        raise SystemExit("FAILED: nobody abused the server while it was told to end")
     taken = server.end()
     process.kill()
     return taken
