@@ -16,7 +16,7 @@ from agenticiqa.pictures.images import Box
 def test_two_names_of_one_thing_are_a_yes_or_no_question() -> None:
     assert understand("any noise or grain?").meaning.form == "yes_no"
     assert understand("is there any halo or oversharpening around the people").meaning.form == "yes_no"
-    assert understand("is there a cast or not?").meaning.form != "degree"
+    assert understand("is there a cast or not?").meaning.form == "either_or"
 
 
 def test_a_side_that_is_not_read_stands_for_the_other_end() -> None:
