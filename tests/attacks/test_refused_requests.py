@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import httpx
 import numpy as np
 import pytest
 
+from agenticiqa.errors import ImageError
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile, RefusedWork
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.uploads import UploadStore
@@ -163,7 +165,7 @@ def reader(tmp_path: Path) -> RequestReader:
     (tmp_path / "outside" / "a.png").write_bytes(b"secret")
     settings = ServiceSettings(tmp_path, allowed_roots=(tmp_path / "root",))
     uploads = UploadStore(tmp_path / "store", keep_s=60, max_bytes=MEGABYTE, least_s=1)
-    return RequestReader(settings, uploads, ImageLimits())
+    return RequestReader(settings, uploads, ImageLimits(), RefusedWork())
 
 
 def test_links_inside_the_root_are_followed_and_others_are_not(reader: RequestReader, tmp_path: Path):
@@ -204,3 +206,55 @@ def test_a_link_that_is_swapped_all_the_time_never_leads_outside(reader: Request
         thread.join()
     assert read
     assert set(read) == {PICTURE}
+
+
+# --- what it costs ---
+
+
+def unknown_tool(client: httpx.Client) -> httpx.Response:
+    return client.post("/v1/measure", files={"image": ("a.png", PICTURE)}, data={"tools": "no_such_tool"})
+
+
+def test_a_key_that_wastes_much_has_to_wait_and_no_other(keyed, monkeypatch):
+    _, clients = keyed
+    monkeypatch.setattr(RefusedWork, "ALLOWED_S", 5 * RefusedWork.EACH_S)
+    monkeypatch.setattr(RefusedWork, "ANSWER_S", 0.01)
+    statuses = [unknown_tool(clients["other"]).status_code for _ in range(10)]
+    assert statuses[0] == 422
+    assert statuses[-3:] == [429] * 3
+    refused = assess(clients["other"])
+    is_problem(refused, 429, "too_much_refused")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert clients["other"].get("/v1/runs").status_code == 200
+    assert assess(clients["one"]).status_code == 200
+    monkeypatch.setattr(RefusedWork, "REPAID", 100.0)
+    assert assess(clients["other"]).status_code == 200
+
+
+@pytest.mark.parametrize("way", ["intake", "drawing", "run"])
+def test_what_takes_long_to_be_refused_is_charged_with_its_time(keyed, way: str, monkeypatch):
+    running, clients = keyed
+    charged: list[float] = []
+    monkeypatch.setattr(running.bound.state.refused, "add", lambda _owner, seconds: charged.append(seconds))
+    monkeypatch.setattr(running.bound.state.render_queue, "failed", running.bound.state.refused.add)
+
+    def slow(*_: object, **__: object) -> None:
+        time.sleep(0.3)
+        raise ImageError("It takes too long.")
+
+    where = {
+        "intake": "agenticiqa.serve.http.work.intake.check_header",
+        "drawing": "agenticiqa.serve.http.routes.work.decode_image",
+        "run": "agenticiqa.serve.http.work.pipeline_work.decode_image",
+    }
+    monkeypatch.setattr(where[way], slow)
+    path, fields = ("/v1/preview", {}) if way == "drawing" else ("/v1/measure", {"tools": "NIQE"})
+    reply = clients["one"].post(path, files={"image": ("a.png", picture(77))}, data=fields)
+    assert reply.status_code == 422, reply.text
+    assert 0.3 <= max(charged) < 30
+
+
+def test_who_has_a_server_to_themselves_may_err(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(RefusedWork, "ALLOWED_S", 0.0)
+    with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
+        assert [unknown_tool(client).status_code for _ in range(3)] == [422] * 3

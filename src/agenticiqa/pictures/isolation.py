@@ -246,7 +246,7 @@ class DecodingProcesses:
 def _priority() -> int:
     if sys.platform != "linux":
         return 0
-    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    return os.sched_getscheduler(0)
 
 
 _pools: list[DecodingProcesses] = []

@@ -24,9 +24,10 @@ from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.pictures.isolation import isolated_reading
 from agenticiqa.serve.http.app_state import AppState
+from agenticiqa.serve.http.keys import RefusedWork
 from agenticiqa.serve.http.observing import log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles
-from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
+from agenticiqa.serve.http.problems import REFUSALS, STORAGE_FULL, Problem, ServiceError, on_error
 from agenticiqa.serve.http.request_guard import RequestGuard
 from agenticiqa.serve.http.routes import audits, runs, service, work
 from agenticiqa.serve.http.routes.common import COMPONENTS
@@ -48,7 +49,7 @@ def create_app(state: AppState) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         workers = state.settings.workers
         # As many as runs, drawings and requests may read pictures at a time.
-        with isolated_reading(2 * workers + 8, workers + 2), state.memory.reserved():
+        with isolated_reading(2 * workers + 8, workers + 4), state.memory.reserved():
             chores = [asyncio.create_task(_warm_up(state)), asyncio.create_task(_sweep_periodically(state))]
             yield
             for chore in chores:
@@ -107,6 +108,8 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
     def observe(scope: Scope, status: int, seconds: float) -> None:
         if status == STORAGE_FULL:
             state.room.note_full()
+        if status in REFUSALS and (owner := scope["state"].get("owner")):
+            state.refused.add(owner, RefusedWork.EACH_S + scope["state"]["body_bytes"] / RefusedWork.BYTES_PER_S)
         state.metrics.request_ended(scope, status, seconds)
         log_request(scope, status, seconds, settings.trusted_proxies)
 

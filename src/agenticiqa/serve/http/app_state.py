@@ -17,16 +17,16 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.config import ImageLimits, Settings
 from agenticiqa.runtime.files import DiskSpace
-from agenticiqa.serve.http.keys import LOCAL_USER, KeyFile, KeyRates, KeyRecord, Role
+from agenticiqa.serve.http.keys import LOCAL_USER, KeyFile, KeyRates, KeyRecord, RefusedWork, Role
 from agenticiqa.serve.http.observing import ServiceMetrics
-from agenticiqa.serve.http.problems import STORAGE_FULL, ServiceError
+from agenticiqa.serve.http.problems import REFUSALS, STORAGE_FULL, ServiceError
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord, JobRow
 from agenticiqa.serve.http.store.uploads import HOUR, StoredPicture, UploadStore
 from agenticiqa.serve.http.work import audits
 from agenticiqa.serve.http.work.intake import RequestReader
 from agenticiqa.serve.http.work.jobs import KEY_SHARE, JobQueue, MemoryShares, RenderQueue, ServiceJob, stopped_error
-from agenticiqa.serve.http.work.pipeline_work import Pipeline
+from agenticiqa.serve.http.work.pipeline_work import Pipeline, failure_of
 from agenticiqa.vlm_client import VLMClient
 
 logger = logging.getLogger(__name__)
@@ -51,6 +51,7 @@ class AppState:
                 hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
             )
         self.key_rates = KeyRates()
+        self.refused = RefusedWork()
         self.uploads = UploadStore(
             service.data_folder / "pictures",
             keep_s=service.keep_uploads_hours * HOUR,
@@ -66,7 +67,7 @@ class AppState:
             audits.keep_found(self.batch_output(records.name.removesuffix(audits.RECORDS)))
         self.pipeline = Pipeline(_narrowed(settings, service, self.uploads.folder), service.allowed_backends, clients)
         limits = ImageLimits(max_pixels=self.pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
-        self.reader = RequestReader(service, self.uploads, limits)
+        self.reader = RequestReader(service, self.uploads, limits, self.refused)
         self.memory = MemoryShares.of(self.pipeline.memory, service.workers)
         self.render_queue = RenderQueue(self.memory, timeout_s=service.timeout_s, shared=self.keys is not None)
         self.queue = JobQueue(
@@ -83,13 +84,19 @@ class AppState:
         self.metrics = ServiceMetrics(self.queue, self.memory.budget, self.keys)
         self.room = DiskSpace(service.data_folder)
         self.queue.ended = self.batch_queue.ended = self._job_ended
+        self.render_queue.failed = self.refused.add
         self.is_warm = False
         """Whether the model is loaded."""
 
     def _job_ended(self, job: ServiceJob, outcome: JobOutcome) -> None:
         self.metrics.job_ended(job, outcome)
-        if outcome.problem is not None and outcome.problem.status == STORAGE_FULL:
+        problem = outcome.problem
+        if problem is None and outcome.status == "error":
+            problem = failure_of(outcome.result or {}, job.id)
+        if problem is not None and problem.status == STORAGE_FULL:
             self.room.note_full()
+        if problem is not None and problem.status in REFUSALS:
+            self.refused.add(job.owner, outcome.seconds or 0)
 
     def files_in_use(self) -> frozenset[Path]:
         return frozenset().union(*(job.holds for job in (*self.queue.active, *self.batch_queue.active)))
@@ -219,6 +226,7 @@ async def _caller(
         message = "This server needs a valid API key: Authorization: Bearer KEY."
         raise ServiceError(401, "unauthorized", message, headers={"WWW-Authenticate": 'Bearer realm="agenticiqa"'})
     request.state.key_name = record.name
+    request.state.owner = record.owner
     return record
 
 
@@ -234,6 +242,8 @@ def _with_role(
         if not {role, *others} & {*caller.roles}:
             raise ServiceError(403, "role_missing", f"This key may not do this: it needs the role {role!r}.")
         if for_work:
+            if state.keys is not None:
+                await state.refused.check(caller.owner)
             (state.batch_queue if role == "batch" else state.queue).check_room(caller.owner, caller.at_once)
             if caller.per_minute is not None:
                 state.key_rates.count(caller.owner, caller.per_minute)

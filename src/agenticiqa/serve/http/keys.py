@@ -6,6 +6,7 @@ The file is read again whenever it changes, so that a revoked key stops working 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import math
@@ -174,6 +175,53 @@ def _digest(key: str) -> str:
 
 def _now(later: timedelta = timedelta()) -> str:
     return (datetime.now(tz=timezone.utc) + later).isoformat(timespec="seconds")
+
+
+class RefusedWork:
+    """What each owner's refused requests have cost of late, in seconds of work. Whoever wastes much has to wait.
+
+    A key may waste ``ALLOWED_S`` at once and ``REPAID`` of each second from then on: enough for a folder with broken
+    pictures in it, and too little to be felt by other keys.
+    """
+
+    ALLOWED_S = 10.0
+    REPAID = 0.02
+    EACH_S = 0.02
+    """Of a request that was refused, whatever was wrong with it; …"""
+    BYTES_PER_S = 50e6
+    """… and taking in what it sent."""
+    ANSWER_S = 2.0
+    MOST_WAITING = 50
+    """Refusals that are held back in the same moment."""
+
+    def __init__(self) -> None:
+        self._debts: dict[str, tuple[float, float]] = {}
+        """By owner: seconds, and when they were counted."""
+        self._lock = threading.Lock()
+        self._waiting = 0
+
+    def add(self, owner: str, seconds: float) -> None:
+        with self._lock:
+            self._debts[owner] = (self._debt(owner) + seconds, time.monotonic())
+
+    async def check(self, owner: str) -> None:
+        """Raise ServiceError, with when to retry and not at once, where the owner has wasted too much."""
+        beyond = self._debt(owner) - self.ALLOWED_S
+        if beyond > 0:
+            # Most programs that do not wait as they are told do wait for their answer.
+            if self._waiting < self.MOST_WAITING:
+                self._waiting += 1
+                try:
+                    await asyncio.sleep(self.ANSWER_S)
+                finally:
+                    self._waiting -= 1
+            wait = min(math.ceil(beyond / self.REPAID), MINUTE)
+            message = "Too much of what came under this key had to be refused, after long work. Try again later."
+            raise ServiceError(429, "too_much_refused", message, retry_s=int(wait), headers={"Connection": "close"})
+
+    def _debt(self, owner: str) -> float:
+        seconds, then = self._debts.get(owner, (0.0, 0.0))
+        return max(0.0, seconds - self.REPAID * (time.monotonic() - then))
 
 
 class KeyRates:

@@ -94,6 +94,8 @@ REQUEST_FAULTS = {
     "quota_full": 429,
     "region": 422,
 }
+REFUSALS = frozenset({400, 413, 415, 422})
+"""Of requests that nothing could be done for."""
 # Of errors outside of runs; the first entry whose class fits decides.
 _STATUS_BY_ERROR: dict[type[errors.AgenticIQAError], int] = {
     errors.ImageError: 422,

@@ -82,7 +82,7 @@ class RequestGuard:
             if not reply.status:
                 await self._for_origins(problem_response(found, request_id))(scope, body.receive, reply.send)
         finally:
-            body.forget()
+            scope["state"]["body_bytes"] = body.forget()
             self.observe(scope, reply.status, time.monotonic() - started)
 
     def _check_origin(self, scope: Scope) -> None:
@@ -180,10 +180,11 @@ class _Body:
         fast_enough = self._begun + settings.body_grace_s + self._taken / settings.body_least_rate
         return min(settings.body_idle_s, in_time - now, fast_enough - now)
 
-    def forget(self) -> None:
-        """The request has ended: its body is in the upload store, or nowhere."""
-        self._limits.held -= self._taken
-        self._taken = 0
+    def forget(self) -> int:
+        """The request has ended: its body is in the upload store, or nowhere. Returns how many bytes it had."""
+        taken, self._taken = self._taken, 0
+        self._limits.held -= taken
+        return taken
 
     async def linger(self) -> None:
         """Read and throw away what is under way, for a moment."""
@@ -208,16 +209,20 @@ class _Response:
         self._body = body
         self._request_id = request_id
         self.status = 0
+        self._closes = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            # Who is to go has its large body left unread.
+            self._closes = (b"connection", b"close") in message.get("headers", [])
             if self._body.is_small and not self._body.complete:
                 await self._body.linger()
             self.status = message["status"]
             await self._send({**message, "headers": self._headers(message.get("headers", []))})
         elif message["type"] == "http.response.body" and not message.get("more_body") and not self._body.complete:
             await self._send({**message, "more_body": True})
-            await self._body.linger()
+            if not self._closes:
+                await self._body.linger()
             await self._send({"type": "http.response.body", "body": b""})
         else:
             await self._send(message)

@@ -11,8 +11,9 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -22,9 +23,10 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
-from agenticiqa.errors import ImageError, ImageTooLargeError
+from agenticiqa.errors import AgenticIQAError, ImageError, ImageTooLargeError
 from agenticiqa.pictures.images import check_header, read_beneath
 from agenticiqa.runtime.config import ImageLimits
+from agenticiqa.serve.http.keys import RefusedWork
 from agenticiqa.serve.http.page.files import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.settings import ServiceSettings
@@ -35,7 +37,7 @@ from agenticiqa.state import Turn
 MAX_FIELDS = 128
 MAX_FIELD_BYTES = 256 * 1024
 """Of one field of a form; of JSON, of all that is no picture."""
-INTAKES_OF_ONE = 4
+INTAKES_OF_ONE = 2
 """Bodies of one caller that are looked at in the same moment."""
 LEAST_BYTES = 4 * 1024 * 1024
 BYTES_PER_PIXEL = 256
@@ -106,6 +108,7 @@ class RequestReader:
     settings: ServiceSettings
     uploads: UploadStore
     limits: ImageLimits
+    refused: RefusedWork
     _turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
     async def read(self, request: Request, form: type[Body], owner: str, earlier: Earlier) -> Intake[Body]:
@@ -117,7 +120,7 @@ class RequestReader:
             else:
                 await request.body()
             # From here on nothing waits for the client.
-            async with self._turns.setdefault(owner, asyncio.Semaphore(INTAKES_OF_ONE)):
+            async with self._turns.setdefault(owner, asyncio.Semaphore(INTAKES_OF_ONE)), self._counted(owner):
                 if form_values is None:
                     fields, given = await asyncio.to_thread(self._from_json, await request.body(), form, earlier)
                 else:
@@ -126,6 +129,16 @@ class RequestReader:
                 for name, each in given.items():
                     pictures[name] = await asyncio.to_thread(self.look_at, *each, owner, intake.unstored)
         return intake
+
+    @asynccontextmanager
+    async def _counted(self, owner: str) -> AsyncIterator[None]:
+        """What takes long to be refused is charged to its owner."""
+        started = time.monotonic()
+        try:
+            yield
+        except (AgenticIQAError, ServiceError, ValidationError):
+            self.refused.add(owner, time.monotonic() - started)
+            raise
 
     def _from_json(self, body: bytes, form: type[Body], earlier: Earlier) -> tuple[Body, dict[str, tuple[str, bytes]]]:
         # Numbers and lists take thirty times their bytes once they are built: they are counted first.

@@ -4,8 +4,8 @@ Everything about a job changes on the event loop's thread; workers post to it. T
 the time goes into ONNX Runtime and NumPy, which let other threads run, and the models are loaded once.
 
 What a run needs of memory is known before it starts. Small runs have memory of their own and start whenever a worker
-is free. Large ones share the rest: they have workers of their own, at a lower priority of the processor, and wait for
-each other. So large pictures do not keep other users' small ones waiting.
+is free. Large ones share the rest: they have workers of their own, with the processor time that small ones leave, and
+wait for each other. So large pictures do not keep other users' small ones waiting.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from agenticiqa.errors import client_messages
+from agenticiqa.errors import ImageError, client_messages
 from agenticiqa.runtime.memory import MemoryBudget, given
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.runtime.stopping import Cancelled, stoppable
@@ -140,8 +140,6 @@ def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
 
 SMALL_SHARE = 1 / 3
 """Of the memory for work: what small runs have for themselves."""
-LOWER_PRIORITY = 10
-"""What large runs add to their nice value: under full load they get a twentieth of the processor."""
 MOST_WAITING = 32
 DRAWING_THREADS = 2
 Drawn = TypeVar("Drawn")
@@ -235,9 +233,12 @@ class MemoryShares:
 
 
 def lower_priority() -> None:
-    """Let the calling thread, and threads it starts, go behind others; where the system has no such thing, nothing."""
+    """Give the calling thread, and what it starts, only the time that others leave; nothing where there is no such way.
+
+    A higher nice value is not enough: whoever works for a small run wakes often, and would wait each time.
+    """
     with suppress(AttributeError, OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWER_PRIORITY)
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 @dataclass(eq=False)
@@ -275,6 +276,8 @@ class RenderQueue:
         self._of_one = most_waiting * KEY_SHARE if shared else most_waiting
         self._drawings: set[_Drawing] = set()
         self._closed = False
+        self.failed: Callable[[str, float], None] = lambda _owner, _seconds: None
+        """Told of a picture that cannot be drawn: whose, and how long it took to find out."""
         self._lane: Lane[_Drawing] = Lane(1 if shared else None)
         for _ in range(DRAWING_THREADS):
             threading.Thread(target=self._serve, daemon=True, name="drawing").start()
@@ -308,10 +311,13 @@ class RenderQueue:
 
     def _serve(self) -> None:
         while (drawing := self._lane.take()) is not None:
+            started = time.monotonic()
             if drawing.done.set_running_or_notify_cancel():
                 try:
                     drawing.done.set_result(drawing.work())
                 except BaseException as error:  # noqa: BLE001 - raised again, in the route that waits
+                    if isinstance(error, ImageError):
+                        self.failed(drawing.owner, time.monotonic() - started)
                     drawing.done.set_exception(error)
             self._lane.done(drawing)
             # What was drawn does not wait here for the next.
@@ -460,12 +466,16 @@ class JobQueue:
         return self._memory is not None and self._memory.is_large(job.need)
 
     async def drain(self, grace_s: float) -> None:
-        """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile."""
+        """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile.
+
+        All of it takes ``grace_s``, the last seconds of which are for work to stop; where there is none, only these.
+        """
         self.draining = True
-        await self._until_idle(grace_s)
+        closing = min(CLOSING_TIMEOUT_S, grace_s / 4 or CLOSING_TIMEOUT_S)
+        await self._until_idle(grace_s - closing)
         for job in self.active:
             job.stop("interrupted")
-        await self._until_idle(CLOSING_TIMEOUT_S)
+        await self._until_idle(closing)
         for job in self.active:
             # Its thread is inside a long step and ends with the process.
             await self._end_stopped(job, "interrupted")
