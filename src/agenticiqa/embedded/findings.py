@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agenticiqa.embedded.looking import Look
-from agenticiqa.embedded.measures import describe, reason
+from agenticiqa.embedded.measures import describe, reason, sentences
 from agenticiqa.state import DistortionAnalysis, ExecutorOutput
 from agenticiqa.vlm_client import OfferedTool, Selection
 from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
@@ -22,37 +22,17 @@ CLEAR_SHARE = 0.5
 
 def finding(category: str, look: Look) -> str:
     """What is wrong, in the words that people use: "Very blurry: its edges are soft."; "No visible noise."."""
-    severity = look.severity_name(category)
+    severity, words = look.severity_name(category), sentences()
     if severity == "none":
-        return _SOUND.get(category, f"No visible {CATEGORY_WORDS[category]}.")
+        return str(words["sound"].get(category, f"No visible {CATEGORY_WORDS[category]}."))
     title, share = look.scene.likeliest_kind(category, look.reading)
-    phrase = _PHRASES.get(title or "", _PHRASES[category]) if share >= CLEAR_SHARE else _PHRASES[category]
+    phrases = words["phrases"]
+    phrase = phrases.get(title or "", phrases[category]) if share >= CLEAR_SHARE else phrases[category]
     why = reason(category, look.measures, found=True)
     meant = ", perhaps on purpose" if severity == "slight" and category in POSSIBLY_INTENDED else ""
     strong = phrase.startswith("too ") and severity in ("severe", "extreme")
-    words = f"{'far' if strong else _SEVERITY_ADVERBS[severity]} {phrase}".strip()
-    return f"{words[0].upper()}{words[1:]}{meant}{f': {why}' if why else ''}."
-
-
-_SOUND = {
-    "Brightness change": "The exposure looks right.",
-    "Contrast": "The contrast looks right.",
-    "Color distortions": "The colours look right.",
-}
-_SEVERITY_ADVERBS = {"slight": "a little", "moderate": "", "severe": "very", "extreme": "extremely"}
-# By category, and by the titles of its finer kinds and flaws.
-_PHRASES = {
-    "Blurs": "blurry", "Noise": "noisy", "Compression": "marked by compression", "Brightness change": "badly exposed",
-    "Sharpness": "oversharpened", "Contrast": "off in contrast", "Color distortions": "off in its colours",
-    "Spatial distortions": "damaged in places",
-    "Motion blur": "blurred by motion or shake", "Missed focus": "out of focus", "Lens blur": "out of focus",
-    "Underexposure": "too dark", "Too dark": "too dark", "Overexposure": "too bright", "Too bright": "too bright",
-    "Haze": "hazy", "Low contrast": "flat", "Faded colours": "pale in its colours", "Garish colours": "garish",
-    "Colour cast": "tinted", "Colour fringes": "fringed with colour", "Colour bleeding": "smeared in its colours",
-    "JPEG compression": "marked by JPEG compression", "Pixelation": "pixelated", "Banding": "banded",
-    "Fine grain": "grainy", "Colour noise": "noisy in colour", "Enlargement": "soft from enlarging",
-    "Detail smoothed away by noise reduction": "smoothed too much",
-}  # fmt: skip
+    said = f"{'far' if strong else words['adverbs'][severity]} {phrase}".strip()
+    return f"{said[0].upper()}{said[1:]}{meant}{f': {why}' if why else ''}."
 
 
 def in_sentence(title: str) -> str:
@@ -179,10 +159,9 @@ def kind_sentence(category: str, look: Look) -> str:
 
 
 def select(distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool], *, has_reference: bool) -> Selection:
+    """For each distortion the first tool (they come best first) that is good at it."""
     fitting = [tool for tool in tools if tool.needs_reference == has_reference] or tools
-    return {name: {kind: best_tool(kind, fitting).name for kind in kinds} for name, kinds in distortions.items()}
-
-
-def best_tool(kind: str, tools: Sequence[OfferedTool]) -> OfferedTool:
-    """The first tool (they come best first) that is good at the distortion."""
-    return next((tool for tool in tools if kind in tool.good_at), tools[0])
+    return {
+        name: {kind: next((tool for tool in fitting if kind in tool.good_at), fitting[0]).name for kind in kinds}
+        for name, kinds in distortions.items()
+    }

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from agenticiqa.embedded.question import Meaning, ParsedQuestion
+from agenticiqa.embedded.question import ParsedQuestion
 
 _PICTURE = re.compile(r"\b(?:picture|photo|photograph|image|pic|shot)\b", re.I)
 _CHOOSES_PART = ("where", "compare")
@@ -30,7 +30,10 @@ def in_thread(now: ParsedQuestion, before: ParsedQuestion | None) -> ParsedQuest
     meaning, known = now.meaning, now.meaning.known()
     whole = not known or not known.is_general or meaning.parts or _PICTURE.search(meaning.text)
     if meaning.form == "how_to_fix" and not whole:
-        return replace(now, meaning=_to_fix(meaning, before.meaning))
+        # What was asked about before; where that was all of the picture, its flaws.
+        named = before.meaning.known()
+        name = named.name if named and not named.is_general else meaning.property
+        return replace(now, meaning=replace(meaning, property=name, parts=before.meaning.parts, follows="fix"))
     unread_why = meaning.form == "why" and meaning.is_unsure and not meaning.parts
     if unread_why or (meaning.form == "follow_up" and meaning.property is None):
         return _what_is_asked(now, before)
@@ -38,13 +41,6 @@ def in_thread(now: ParsedQuestion, before: ParsedQuestion | None) -> ParsedQuest
         form = before.meaning.form if before.meaning.form in _KEEPS_FORM else "degree"
         return replace(now, meaning=replace(meaning, form=form, parts=meaning.parts or before.meaning.parts))
     return now
-
-
-def _to_fix(meaning: Meaning, earlier: Meaning) -> Meaning:
-    """What was asked about before; where that was all of the picture, its flaws."""
-    named = earlier.known()
-    name = named.name if named and not named.is_general else meaning.property
-    return replace(meaning, property=name, parts=earlier.parts, follows="fix")
 
 
 def _what_is_asked(now: ParsedQuestion, before: ParsedQuestion) -> ParsedQuestion:

@@ -166,9 +166,12 @@ def beside(look: Look, reference: LoadedImage, name: str, evidence: ExecutorOutp
     """The same look, with levels that take the reference into account; pictures of other sizes cannot be compared."""
     if reference.size != look.image.size:
         return look
-    score = _measured(name, evidence)
+    logs = [log for log in evidence.tool_logs if log.tool == aiqa_fr.SPEC.name and log.object == name]
+    score = next((log.raw_score for log in reversed(logs) if log.raw_score is not None), None)
     if score is None:
-        score = _measure(look, reference)
+        pair = (look.image, reference)
+        pixels = (each.measurable if look.box is None else each.crop(look.box) for each in pair)
+        score = aiqa_fr.measure(*pixels).value
     return replace(look, beside=level_chances(score, look.reading))
 
 
@@ -187,15 +190,3 @@ def level_chances(score: float, blind: Reading) -> dict[int, float]:
         level: (1 - share) * (below[place + 1] - below[place]) + share * blind.level_probabilities[level]
         for place, level in enumerate(LEVELS)
     }
-
-
-def _measured(name: str, evidence: ExecutorOutput) -> float | None:
-    """AIQA_FR's score of the object, where the tools measured it already."""
-    logs = [log for log in evidence.tool_logs if log.tool == aiqa_fr.SPEC.name and log.object == name]
-    return next((log.raw_score for log in reversed(logs) if log.raw_score is not None), None)
-
-
-def _measure(look: Look, reference: LoadedImage) -> float:
-    if look.box is None:
-        return aiqa_fr.measure(look.image.measurable, reference.measurable).value
-    return aiqa_fr.measure(look.image.crop(look.box), reference.crop(look.box)).value

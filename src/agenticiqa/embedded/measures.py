@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
+from agenticiqa._data import read_data
 from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricInputError, Views
 from agenticiqa.vision.sampling import pixel_grid, windows
 
@@ -83,6 +85,12 @@ class Statement:
     """The same without numbers, as a reason: "its edges are soft"."""
 
 
+@cache
+def sentences() -> dict[str, Any]:
+    """The words of findings, by what they are for (``sentences.yaml``)."""
+    return dict(read_data("embedded/sentences.yaml"))
+
+
 def reason(category: str, measures: LookMeasures, *, found: bool) -> str:
     """Why a category is seen, or not, in plain words; empty where no measurement tells."""
     statements = (each for each in _statements(category, measures) if each.is_normal is not None)
@@ -98,7 +106,7 @@ def describe(category: str, measures: LookMeasures, *, found: bool) -> list[str]
     statements = _statements(category, measures)
     if not found:
         statements = [each for place, each in enumerate(statements) if place == 0 or each.is_normal is not False]
-    explained = (_FOUND_BUT_NORMAL if found else _NOT_FOUND_BUT_ABNORMAL).get(category, "")
+    explained = sentences()["found_but_normal" if found else "not_found_but_abnormal"].get(category, "")
     return [f"{each.text}{explained if each.is_normal == found else ''}." for each in statements]
 
 
@@ -106,26 +114,6 @@ def _statements(category: str, measures: LookMeasures) -> list[Statement]:
     """What the probes of a category say, of those that could measure this region."""
     values = [(state, measures.value(probe)) for probe, state in _SENTENCES.get(category, ())]
     return [each for state, value in values if value is not None and (each := state(value, measures))]
-
-
-_NOT_FOUND_BUT_ABNORMAL = {
-    "Blurs": "; the picture has few sharp edges, and nothing in it looks blurred by mistake",
-    "Noise": "; here that is texture, not noise",
-    "Compression": "; that is too faint to be seen",
-    "Spatial distortions": "; that is too faint to be seen",
-    "Brightness change": "; the scene itself is so, it does not look wrongly exposed",
-    "Contrast": "; the scene itself is so",
-    "Color distortions": "; that looks meant, as in a black-and-white or a graded picture",
-}
-_FOUND_BUT_NORMAL = {
-    "Blurs": "; the blur is in other parts than the strongest edges",
-    "Noise": "; what is seen is coarser than this measures, or only in places",
-    "Compression": "; the damage is of another kind than blocks",
-    "Spatial distortions": "; the damage is of another kind than blocks",
-    "Brightness change": "; not the mean is wrong but how the light is spread",
-    "Contrast": "; not the amount is wrong but how the tones are spread",
-    "Color distortions": "; not the strength of the colours is wrong but the colours are",
-}
 
 
 # --- one sentence each ---
@@ -137,11 +125,6 @@ def _edges(width: float, _: LookMeasures) -> Statement:
     return Statement(
         f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", is_normal, plain
     )
-
-
-def _edges_only(width: float, m: LookMeasures) -> Statement:
-    """Of a picture asked about oversharpening: wide edges are no sign of it and none against it."""
-    return Statement(_edges(width, m).text)
 
 
 def _smear(length: float, m: LookMeasures) -> Statement | None:
@@ -254,7 +237,8 @@ def hue_name(degrees: float) -> str:
 
 _SENTENCES: dict[str, tuple[tuple[str, Callable[[float, LookMeasures], Statement | None]], ...]] = {
     "Blurs": (("sharpness", _edges), ("motion_blur", _smear)),
-    "Sharpness": (("sharpness", _edges_only), ("ringing", _ripples)),
+    # Wide edges are no sign of oversharpening and none against it.
+    "Sharpness": (("sharpness", lambda width, m: Statement(_edges(width, m).text)), ("ringing", _ripples)),
     "Noise": (("noise", _grain),),
     "Compression": (("blockiness", _blocks), ("ringing", _ripples), ("banding", _bands)),
     "Brightness change": (("brightness", _exposure), ("clipping", _clipped)),

@@ -62,6 +62,7 @@ _NAMED_TOOL = re.compile(
     r"(?:metrics?|index|tool|algorithm|measure|score|model)\b",
     re.I,
 )
+_TOOL_WORD = re.compile(r"[A-Za-z][\w-]*")
 _REFUSED = re.compile(r"\b(?:don ?t|do not|without|not|never|no need for)\s+(?:\w+\s+){0,3}$", re.I)
 
 
@@ -180,19 +181,16 @@ def read_question(text: str, options: Mapping[str, str], *, has_reference: bool 
     """:func:`understand` for a question whose options are known already."""
     tools = _tools(text, has_reference=has_reference)
     unknown = tuple(
-        name for name in _NAMED_TOOL.findall(text) if _is_name(name) and plain_words(name) not in tool_by_alias()
+        name
+        for name in _NAMED_TOOL.findall(text)
+        # Written as metrics are: with capitals or digits inside.
+        if any(each.isupper() or each.isdigit() for each in name[1:]) and plain_words(name) not in tool_by_alias()
     )
     # To the reader a tool's name is a word it never met; what it stands for is a score.
-    said = _TOOL_WORD.sub(lambda found: "quality score" if _is_tool(found[0]) else found[0], text) if tools else text
+    names = tool_by_alias().keys() - {"sharpness", "noise"}
+    said = _TOOL_WORD.sub(lambda it: "quality score" if plain_words(it[0]) in names else it[0], text) if tools else text
     meaning = _meaning(said[:MAX_CHARS], tuple(options.items()))
     return ParsedQuestion(replace(meaning, text=text[:MAX_CHARS]), tools, unknown)
-
-
-_TOOL_WORD = re.compile(r"[A-Za-z][\w-]*")
-
-
-def _is_tool(word: str) -> bool:
-    return plain_words(word) in tool_by_alias() and plain_words(word) not in ("sharpness", "noise")
 
 
 @lru_cache(maxsize=256)
@@ -202,7 +200,10 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
     read = question_reader().read(text, [option for _, option in options])
     form = cast("Form", max(read.forms, key=lambda name: read.forms[name]))
     ranked = sorted(read.properties, key=lambda name: -read.properties[name])
-    if form == "compare" and options and not _names_a_part(text, read.parts, options):
+    parts = tuple(parse_part(text[start:stop]) for start, stop in read.parts)
+    nouns = {part.noun for part in parts}
+    of_parts = len(nouns) < 2 or any(parse_part(option).noun in nouns for _, option in options)
+    if form == "compare" and options and not of_parts:
         form = "degree"  # "blurrier, sharper or the same?" asks how the first part stands to the second
     name = None if ranked[0] == "none" or form in ("not_about_quality", "other_language") else ranked[0]
     end = max(read.ends, key=lambda side: read.ends[side])
@@ -218,7 +219,7 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         name,
         form,
         end if name else 0,
-        tuple(parse_part(text[start:stop]) for start, stop in read.parts),
+        parts,
         also if name else (),
         chances={"property": sure, "form": read.forms[form], "direction": read.ends[end]},
         next_property=next((other for other in ranked[1:] if other != "none"), None),
@@ -235,11 +236,6 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         given = _opposed([_option(meaning, "AB"[at], side, amounts[at]) for at, side in enumerate(sides)])
         return replace(meaning, form="yes_no") if _say_the_same(*given) else replace(meaning, options=tuple(given))
     return meaning
-
-
-def _names_a_part(text: str, spans: Sequence[tuple[int, int]], options: Sequence[tuple[str, str]]) -> bool:
-    nouns = {parse_part(text[start:stop]).noun for start, stop in spans}
-    return len(nouns) < 2 or any(parse_part(option).noun in nouns for _, option in options)
 
 
 def _opposed(sides: list[OptionMeaning]) -> list[OptionMeaning]:
@@ -276,9 +272,9 @@ def _option(meaning: Meaning, letter: str, text: str, amount: float | None) -> O
             return replace(found, property=known.name, amount=round(amount, 3), claim=known.value_in(text))
     elif known is not None and meaning.form in ("yes_no", "good_enough") and (_YES.match(text) or _NO.match(text)):
         return replace(found, property=known.name, amount=float(bool(_YES.match(text))))
-    found = replace(
-        found, claim=_common_claim(text, compares=meaning.compares) or (known.value_in(text) if known else None)
-    )
+    same = meaning.compares and _SAME.search(text)
+    claim = "same" if same else "none" if _NONE.search(text) else "all" if _ALL.search(text) else None
+    found = replace(found, claim=claim or (known.value_in(text) if known else None))
     if found.claim is None and meaning.form in ("where", "compare"):
         named = parse_part(f"{text[:1].lower()}{text[1:]}")
         part = next((each for each in meaning.parts if each.noun == named.noun), named)
@@ -292,12 +288,6 @@ def _amounts_of(amounts: Sequence[float], claims: Sequence[float]) -> list[float
     """Where most options of a list claim an amount, all do that do not say otherwise."""
     most = 2 * sum(chance > 0.5 for chance in claims) > len(claims)
     return [amount if chance > (0.1 if most else 0.5) else None for amount, chance in zip(amounts, claims, strict=True)]
-
-
-def _common_claim(text: str, *, compares: bool) -> str | None:
-    if compares and _SAME.search(text):
-        return "same"
-    return "none" if _NONE.search(text) else "all" if _ALL.search(text) else None
 
 
 @lru_cache(maxsize=256)
@@ -329,17 +319,13 @@ def _scaled(meaning: Meaning, given: Sequence[OptionMeaning]) -> tuple[OptionMea
     if len(set(numbers.values())) < 2 or known is None or not known.has_scale:
         return tuple(given)
     low, high = min(numbers.values()), max(numbers.values())
+    shares = {letter: (number - low) / (high - low) for letter, number in numbers.items()}
     return tuple(
-        replace(each, property=known.name, claim=None, amount=_on_scale(numbers[each.letter], low, high, meaning.end))
-        if each.letter in numbers
+        replace(each, property=known.name, claim=None, amount=round(1 - share if meaning.end < 0 else share, 3))
+        if (share := shares.get(each.letter)) is not None
         else each
         for each in given
     )
-
-
-def _on_scale(number: float, low: float, high: float, end: int) -> float:
-    share = (number - low) / (high - low)
-    return round(1 - share if end < 0 else share, 3)
 
 
 # --- "sharp or soft?" ---
@@ -400,8 +386,3 @@ def _tools(text: str, *, has_reference: bool) -> tuple[str, ...]:
             found[at] = alias
     wanted = (found[at] for at in sorted(found) if not _REFUSED.search(said[: at + 1]))
     return tuple(dict.fromkeys(tool_for(alias, has_reference=has_reference) for alias in wanted))
-
-
-def _is_name(word: str) -> bool:
-    """Whether a word is written as metrics are: capitals or digits inside."""
-    return any(character.isupper() or character.isdigit() for character in word[1:])

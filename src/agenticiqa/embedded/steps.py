@@ -12,7 +12,7 @@ from agenticiqa.embedded.parts import Part
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.question import Meaning, ParsedQuestion, own_claim
 from agenticiqa.pictures.regions import find_region
-from agenticiqa.state import ExecutorOutput, PlanControlFlags, PlannerOutput, ToolExecutionLog
+from agenticiqa.state import ExecutorOutput, PlanControlFlags, PlannerOutput
 from agenticiqa.vlm_client import Mode, Question, Verdict
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
@@ -152,10 +152,7 @@ def _of_tools(task: AnswerTask) -> EmbeddedAnswer | None:
     if not task.question.tools or task.question.meaning.property not in (None, "quality"):
         return None
     measured = [log for log in task.evidence.tool_logs if log.raw_score is not None and log.tool in task.question.tools]
-    values = "; ".join(dict.fromkeys(map(_value, measured)))
+    places = [f" of {log.object}" if log.region is not None else "" for log in measured]
+    said = [f"{log.tool}{place} {log.raw_score:.4g}" for log, place in zip(measured, places, strict=True)]
+    values = "; ".join(dict.fromkeys(said))
     return EmbeddedAnswer(values, (f"Measured: {values}.",)) if measured else None
-
-
-def _value(log: ToolExecutionLog) -> str:
-    where = "" if log.region is None else f" of {log.object}"
-    return f"{log.tool}{where} {log.raw_score:.4g}"

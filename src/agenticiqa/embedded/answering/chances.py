@@ -20,7 +20,7 @@ _REACH = 0.08
 _PLAIN_END = 0.3
 _A_BIT = re.compile(r"\b(?:a (?:bit|little|touch|tad)|slightly|somewhat)\b", re.IGNORECASE)
 _BLOWN = re.compile(r"\b(?:blown|burn(?:t|ed)|clipp(?:ed|ing))\b", re.IGNORECASE)
-_EXCESS = re.compile(r"\b(?:too|overly|excessively|garish|gaudy|lurid|overdone)\b|\bover-?saturat", re.IGNORECASE)
+EXCESS = re.compile(r"\b(?:too|overly|excessively|garish|gaudy|lurid|overdone)\b|\bover-?saturat", re.IGNORECASE)
 
 
 def is_damage(asked: Property, told: PropertyReading) -> bool:
@@ -50,7 +50,7 @@ def said_chance(problem: AnswerProblem, asked: Property, told: PropertyReading, 
     "a bit" less than the plain word, "for A3" a least amount.
     """
     text = problem.meaning.text
-    if told.amounts is not None and end > 0 and not is_damage(asked, told) and _EXCESS.search(text):
+    if told.amounts is not None and end > 0 and not is_damage(asked, told) and EXCESS.search(text):
         return excess_chance(told)
     if asked.name == "overexposed" and "pure_white_percent" in told.numbers and _BLOWN.search(text):
         blown = chance_above(math.log2(0.01 + float(told.numbers["pure_white_percent"])), 0.0, 1.0)
@@ -71,10 +71,6 @@ def papers_named(asked: Property, text: str) -> list[float]:
 def asks_a_bit(text: str) -> bool:
     """Whether a little of it would be a yes already: "Is it a bit dull?"."""
     return bool(_A_BIT.search(text))
-
-
-def asks_too_much(text: str) -> bool:
-    return bool(_EXCESS.search(text))
 
 
 def excess_chance(told: PropertyReading) -> float:

@@ -57,18 +57,14 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     if weights.nearest is not None:
         said = f"None of these can be seen here; {texts[best]!r} comes nearest."
     sentences, measured = weights.sentences.get(best, ()), weights.measured.get(best, ())
-    if weights.nearest is not None and _is_open(problem):
+    # The two sides of an "or" may both be wrong; of a list to choose from one is taken.
+    if weights.nearest is not None and not problem.meaning.offered and len(problem.meaning.options) == 2:
         told = tuple(dict.fromkeys(text for own in weights.sentences.values() for text in own))
         return EmbeddedAnswer(NEITHER, told, chances, tuple(weights.doubts), problem.missing_parts(), measured)
     if weights.nearest is not None:
         return EmbeddedAnswer(best, (), chances, (said, *weights.doubts), problem.missing_parts(), measured)
     doubts = (*weights.doubts, *close_call(chances, repr(texts[best])))
     return EmbeddedAnswer(best, (said, *sentences), chances, doubts, problem.missing_parts(), measured)
-
-
-def _is_open(problem: AnswerProblem) -> bool:
-    """Whether the options are the two sides of an "or", which may both be wrong, and no list to choose from."""
-    return not problem.meaning.offered and len(problem.meaning.options) == 2
 
 
 def _chances(problem: AnswerProblem, weights: Weights) -> dict[str, float]:

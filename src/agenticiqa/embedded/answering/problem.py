@@ -147,17 +147,14 @@ class AnswerProblem:
         """One sentence for each part that was not found, or only perhaps."""
         seen = self.evidence
         doubted = [p for p in parts or self.parts if not seen.located(p) or seen.is_guess(p) or seen.is_assumed(p)]
-        notes = ((self.evidence.note(part) or _not_found(part)).partition(" (pip ")[0] for part in doubted)
+        missing = "I could not find {!r}, so this is about the whole picture"
+        notes = ((self.evidence.note(part) or missing.format(part)).partition(" (pip ")[0] for part in doubted)
         return tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
 
     def notes(self) -> tuple[str, ...]:
         """How the parts that were found were found, and what is to be said of the picture."""
         found = (self.evidence.note(part) for part in self.parts)
         return tuple(f"{note[0].upper()}{note[1:]}." for note in found if note)
-
-
-def _not_found(part: str) -> str:
-    return f"I could not find {part!r}, so this is about the whole picture"
 
 
 def subject_of(part: str) -> str:

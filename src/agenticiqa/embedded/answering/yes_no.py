@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from agenticiqa.embedded.answering import comparing
 from agenticiqa.embedded.answering.chances import (
+    EXCESS,
     asks_a_bit,
-    asks_too_much,
     bound_answer,
     claim_chance,
     is_damage,
@@ -167,7 +167,7 @@ def _in_other_words(problem: AnswerProblem, asked: Property, end: int, told: Pro
     """Where the plain word for an end says too much or too little; empty where it says just what is meant."""
     if yes and told.mild:
         return f"{told.mild}, though nothing is broken"
-    if asks_too_much(problem.meaning.text) and end > 0 and 2 in asked.ends:
+    if EXCESS.search(problem.meaning.text) and end > 0 and 2 in asked.ends:
         return f"{'' if yes else 'not '}{asked.word(2)}"
     plain = (claim_chance(told, asked, end) or 0.0) >= SAID
     if yes and not plain and asks_a_bit(problem.meaning.text):

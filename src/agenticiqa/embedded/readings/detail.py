@@ -5,7 +5,6 @@ A property whose good end is "much" (sharp, well exposed) is read as the lack of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log2
@@ -13,6 +12,7 @@ from math import log2
 import cv2
 import numpy as np
 
+from agenticiqa._data import read_data
 from agenticiqa.embedded.findings import described, finding
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import reason
@@ -51,25 +51,7 @@ class Damage:
     """Where the model knows the kind from made damage of few sorts only, or only its category."""
 
 
-READ = {
-    "sharp": Damage("Blurs", wanted=True),
-    "noisy": Damage("Noise"),
-    "compressed": Damage("Compression"),
-    "well_exposed": Damage("Brightness change", wanted=True),
-    "oversharpened": Damage("Sharpness"),
-    "in_focus": Damage("Blurs", "defocus", "missed focus", wanted=True),
-    "motion_blurred": Damage("Blurs", "motion blur", "motion blur"),
-    "underexposed": Damage("Brightness change", "underexposure", "underexposure"),
-    "overexposed": Damage("Brightness change", "overexposure", "overexposure"),
-    "hazy": Damage("Contrast", "haze", "haze"),
-    "pixelated": Damage("Spatial distortions", "pixelation", "pixelation"),
-    "chroma_bleeding": Damage("Color distortions", "color diffusion", "colour bleeding", guess=True),
-    "fringed": Damage("Color distortions", "chromatic aberration", "colour fringes", guess=True),
-    "banded": Damage("Spatial distortions", "banding", "banding", guess=True),
-    "over_denoised": Damage("Noise", "denoising", "smoothing by noise reduction", guess=True),
-    "aliased": Damage("Spatial distortions", "aliasing", "jagged edges", guess=True),
-    "warped": Damage("Spatial distortions", guess=True),
-}
+READ = {name: Damage(**entry) for name, entry in read_data("embedded/readings/damage.yaml").items()}
 
 
 def severities(look: Look, damage: Damage) -> Chances:
@@ -77,8 +59,10 @@ def severities(look: Look, damage: Damage) -> Chances:
     of_category = look.reading.severity_probabilities[damage.category]
     if damage.kind is None:
         return of_category
-    there = kind_presence(look, damage.category, damage.kind)
-    return _with_presence(of_category, there)
+    # A kind is as bad as its category, where it is there.
+    there, visible = kind_presence(look, damage.category, damage.kind), sum(of_category[1:])
+    shares = [chance / visible for chance in of_category[1:]] if visible > 0 else [0.0, 1.0, 0.0, 0.0]
+    return (1 - there, *(there * share for share in shares))
 
 
 def kind_presence(look: Look, category: str, kind: str) -> float:
@@ -93,13 +77,6 @@ def kind_presence(look: Look, category: str, kind: str) -> float:
     return of_kind if flaw is None else max(flaw, of_kind)
 
 
-def _with_presence(of_category: Sequence[float], there: float) -> Chances:
-    """A kind is as bad as its category, where it is there."""
-    visible = sum(of_category[1:])
-    shares = [chance / visible for chance in of_category[1:]] if visible > 0 else [0.0, 1.0, 0.0, 0.0]
-    return (1 - there, *(there * share for share in shares))
-
-
 def damage_reading(look: Look, damage: Damage) -> PropertyReading:
     """What the vision model says of a category or kind."""
     found = severities(look, damage)
@@ -108,22 +85,19 @@ def damage_reading(look: Look, damage: Damage) -> PropertyReading:
         sentence = finding(damage.category, look)
     else:
         sentence = f"{damage.name.capitalize()} is likely." if there >= 0.5 else f"No visible {damage.name}."
+    # Of a part beside others, how much of it is in focus says more than its blur alone.
+    focus = {"in_focus": look.in_focus} if damage.category == "Blurs" and look.box is not None else {}
     return PropertyReading(
         sentence,
         amounts=tuple(reversed(found)) if damage.wanted else tuple(found),
         guess=damage.guess,
-        numbers={"chance_of_damage": round(there, 4), **_focus(look, damage)},
+        numbers={"chance_of_damage": round(there, 4), **focus},
         because=reason(damage.category, look.measures, found=there >= 0.5),
         measured=(
             f"Chance of {damage.name or CATEGORY_WORDS[damage.category]}: {there:.0%}.",
             *described(damage.category, look)[:2],
         ),
     )
-
-
-def _focus(look: Look, damage: Damage) -> dict[str, float]:
-    """Of a part: beside others, how much of it is in focus says more than its blur alone."""
-    return {"in_focus": look.in_focus} if damage.category == "Blurs" and look.box is not None else {}
 
 
 # Of these the vision model says only a part; they have readers of their own.

@@ -108,9 +108,12 @@ def edge_lean(rgb: UInt8Image) -> tuple[float, float]:
 def colour_scheme(look: Look) -> PropertyReading:
     """The main colours by name, and how they go together."""
     seen = palette(pixels_of(look))
-    shares = ", ".join(f"{name} {seen.shares[name]:.0%}" for name in seen.main if name in seen.shares)
+    named = [name for name in seen.main if name in seen.shares]
+    shares = ", ".join(f"{name} {seen.shares[name]:.0%}" for name in named)
+    tone = "warm" if seen.warm > 0.62 else "cool" if seen.warm < 0.38 else "both warm and cool"
+    sentence = f"Mainly {' and '.join(named[:2])}, {tone} on the whole."
     return PropertyReading(
-        _scheme_sentence(seen),
+        "Black and white." if seen.strongest_chroma < MONOCHROME else sentence,
         values=scheme_chances(seen),
         measured=(f"Of the frame: {shares}.",),
         numbers={name: round(share, 3) for name, share in seen.shares.items() if share >= 0.05},
@@ -130,9 +133,8 @@ def scheme_chances(seen: Palette) -> dict[str, float]:
     mixed_warmth = 1 - abs(2 * seen.warm - 1)
     many = coloured * strong * chance_above(reach, 200, 30)
     light = chance_above(seen.lightness, 0.78, 0.04)
-    of_names = {name: _name_chance(name, seen) for name in seen.shares}
     return {
-        **of_names,
+        **{name: _name_chance(name, seen) for name in seen.shares},
         "monochrome": grey,
         "sepia": sepia,
         "monochromatic": one_hue * (1 - sepia),
@@ -153,14 +155,6 @@ def _name_chance(name: str, seen: Palette) -> float:
     if name in greys:
         return seen.shares[name] * (0.4 if colours > 0.4 else 1.0)
     return min(1.0, seen.shares[name] / max(colours, 0.5))
-
-
-def _scheme_sentence(seen: Palette) -> str:
-    if seen.strongest_chroma < MONOCHROME:
-        return "Black and white."
-    tone = "warm" if seen.warm > 0.62 else "cool" if seen.warm < 0.38 else "both warm and cool"
-    named = [name for name in seen.main if name in seen.shares]
-    return f"Mainly {' and '.join(named[:2])}, {tone} on the whole."
 
 
 # --- Brightness, evenness of the light, dark corners, contrast ---

@@ -151,10 +151,6 @@ def _vision(look: Look) -> dict[str, float]:
     }
 
 
-def _focus(look: Look) -> dict[str, float]:
-    return {"sharpest": look.sharpest}
-
-
 def _tones(look: Look) -> dict[str, float]:
     light = lightness(reduced(pixels_of(look), SIDE))
     darkest, lights, lightest = (float(each) for each in np.percentile(light, (2, 90, 98)))
@@ -187,7 +183,7 @@ def _lean(look: Look) -> dict[str, float]:
 
 _NUMBERS: dict[Callable[[Look], dict[str, float]], frozenset[str]] = {
     _vision: frozenset({"blur", "noise", "wrong_colours", "motion", "out_of_focus", "soft", "too_dark", "too_bright"}),
-    _focus: frozenset({"sharpest"}),
+    lambda look: {"sharpest": look.sharpest}: frozenset({"sharpest"}),
     _tones: frozenset({"lightness", "spread", "darkest", "lights", "range"}),
     _clipped: frozenset({"white", "partly_white"}),
     _colours: frozenset({"colourfulness", "chroma", "strongest", "spent"}),

@@ -103,7 +103,10 @@ def composition(look: Look) -> PropertyReading | None:
     if found is None:
         return None
     mirrored = max(likeness(look.image.rgb).values())
-    places = position_chances(found)
+    # Centred, on the thirds or at an edge: the three sum to one.
+    at_edge = chance_above(found.from_centre, EDGE, 0.06)
+    in_centre = (1 - at_edge) * chance_above(-found.from_centre, -CENTRED, 0.05)
+    places = {"centred": in_centre, "edge": at_edge, "thirds": max(0.0, 1 - at_edge - in_centre)}
     centred = max(places, key=lambda name: places[name]) == "centred"
     where = "near the middle" if centred and _position(found) != "middle" else f"in the {_position(found)}"
     return PropertyReading(
@@ -111,13 +114,6 @@ def composition(look: Look) -> PropertyReading | None:
         values=places | {"symmetrical": chance_above(mirrored, 0.5, 0.08)},
         numbers={"x": round(found.x, 3), "y": round(found.y, 3), "share": round(found.share, 3)},
     )
-
-
-def position_chances(found: Subject) -> dict[str, float]:
-    """Centred, on the thirds or at an edge: the three sum to one."""
-    edge = chance_above(found.from_centre, EDGE, 0.06)
-    centred = (1 - edge) * chance_above(-found.from_centre, -CENTRED, 0.05)
-    return {"centred": centred, "edge": edge, "thirds": max(0.0, 1 - edge - centred)}
 
 
 def _position(found: Subject) -> str:
@@ -147,7 +143,10 @@ def rule_of_thirds(look: Look) -> PropertyReading | None:
 @reader("empty")
 def empty(look: Look) -> PropertyReading:
     """How much of the frame shows nothing but a smooth ground."""
-    share = _plain_share(look)
+    light = lightness(reduced(pixels_of(look), SIDE))
+    rows, columns = (max(1, side // 16) for side in light.shape)
+    cells = cv2.resize(band_passed(light, 0.8, 8.0) ** 2, (columns, rows), interpolation=cv2.INTER_AREA)
+    share = float((np.sqrt(cells) < PLAIN).mean())
     amount = placed(share, EMPTY)
     return PropertyReading(
         f"{'Much' if amount > 0.5 else 'Little'} of the frame is empty.",
@@ -155,14 +154,6 @@ def empty(look: Look) -> PropertyReading:
         measured=(f"{share:.0%} of the frame is plain, without any structure.",),
         numbers={"plain_share": round(share, 3)},
     )
-
-
-def _plain_share(look: Look) -> float:
-    light = lightness(reduced(pixels_of(look), SIDE))
-    detail = band_passed(light, 0.8, 8.0) ** 2
-    rows, columns = (max(1, side // 16) for side in light.shape)
-    cells = cv2.resize(detail, (columns, rows), interpolation=cv2.INTER_AREA)
-    return float((np.sqrt(cells) < PLAIN).mean())
 
 
 @reader("cluttered")
