@@ -1,7 +1,5 @@
 """Facts that the package ships as YAML: word lists, tables, figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rules of advice (``advice.yaml``), and how they are applied to what was found in a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache

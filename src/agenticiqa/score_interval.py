@@ -1,7 +1,5 @@
 """How sure a fused score is: the interval that holds what people say in four of five cases."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import accumulate, pairwise

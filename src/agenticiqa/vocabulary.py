@@ -4,8 +4,6 @@ Models write "Blur", "defocus" or "JPEG artefacts"; everything behind the models
 synonyms stand in ``vocabulary.yaml`` and are read when first needed.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass

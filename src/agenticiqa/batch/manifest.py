@@ -1,7 +1,5 @@
 """Manifests: files, folders, patterns and lists of pictures, read row by row into samples."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

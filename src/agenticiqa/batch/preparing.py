@@ -1,7 +1,5 @@
 """From what a user asked for to a job, an engine for it, and an estimate of what it will take."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A provider that answers "too many requests" makes all of its callers wait, not only the one that it answered.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

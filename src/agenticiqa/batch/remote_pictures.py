@@ -1,7 +1,5 @@
 """Pictures that live elsewhere (s3://, gs://, …): read into memory, known by their address."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Results as lines of JSON: the sample's own columns beside the result's keys; and the file that keeps them."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -5,8 +5,6 @@ Resuming is all here. ``Batch.run`` refuses an output that holds results unless 
 failed samples are tried again; at the end the file is put into the manifest's order, which drops replaced lines.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """``agenticiqa``: puts the command groups together and turns errors into exit codes."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import sys

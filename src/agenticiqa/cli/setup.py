@@ -1,7 +1,5 @@
 """``agenticiqa backends``, ``graph``, ``doctor`` and ``config``: what works here, how it is wired and set."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import asdict
 from pathlib import Path

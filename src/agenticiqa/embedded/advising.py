@@ -4,8 +4,6 @@ The first item answers "What should I fix first?", the list "How can I improve t
 stands in ``advice.yaml``; here are only the findings of a look and the amounts that the rules may name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

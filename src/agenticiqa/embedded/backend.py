@@ -1,7 +1,5 @@
 """The embedded backend: plays the three agents with a vision model, a question reader and measurements."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Mapping, Sequence

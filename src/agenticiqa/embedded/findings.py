@@ -1,7 +1,5 @@
 """What is found in a picture, and the sentences that say so: the executor's work without a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

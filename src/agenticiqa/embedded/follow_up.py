@@ -4,8 +4,6 @@ The reader tells a follow-up from a complete question, and which property and pa
 it is ("why?", "are you sure?") stands here by hand: they hold nothing that could be read.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

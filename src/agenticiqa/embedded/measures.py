@@ -3,8 +3,6 @@
 The vision model says how bad something is; these numbers say what it is made of, so that a reader can check it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property

@@ -1,7 +1,5 @@
 """Parts of a picture as questions name them: "the face of my son", "the red flowers", "upper left corner"."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -7,8 +7,6 @@ look ("the red flowers", "the dark corner") or by the thing that it belongs to (
 be located here: the caller then judges the whole picture and says so.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What can be asked about a picture: the entries of ``properties.yaml``, one for each label of the question reader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

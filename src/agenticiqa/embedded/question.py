@@ -5,8 +5,6 @@ counted and not understood: numbers and scales of options, what "can't tell" and
 of an "or", and names of measuring tools.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -4,8 +4,6 @@ It runs on ONNX Runtime and ``tokenizers`` alone. How it was taught and how well
 ``training/reader/README.md``.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass

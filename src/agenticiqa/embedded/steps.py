@@ -1,7 +1,5 @@
 """The planner's and the summarizer's work without a language model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from agenticiqa.embedded.answering import options, words

@@ -1,7 +1,5 @@
 """Any server that speaks OpenAI's chat completions: vLLM, Ollama, llama.cpp, LM Studio and others."""
 
-from __future__ import annotations
-
 from agenticiqa.models.openai import OpenAIVLMClient
 from agenticiqa.models.transport import sdk_readiness
 from agenticiqa.vlm_client import Provider

@@ -1,7 +1,5 @@
 """From what a provider's SDK raises to this package's errors. Key material never enters a message."""
 
-from __future__ import annotations
-
 import errno
 import socket
 from collections.abc import Iterator, Mapping

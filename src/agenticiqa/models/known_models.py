@@ -1,7 +1,5 @@
 """What ``models.yaml`` says about the providers' models: ids, prices, and what they cannot take."""
 
-from __future__ import annotations
-
 import re
 from enum import Enum
 from functools import cache

@@ -4,8 +4,6 @@ The reply is a list of tokens, each with the most likely alternatives at that pl
 ``final_answer``; the alternatives at that place are what the model might have answered instead.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

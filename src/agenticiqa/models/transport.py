@@ -3,8 +3,6 @@
 A provider's module implements :meth:`TransportClient._call`: one request, no retries, errors already mapped.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import threading

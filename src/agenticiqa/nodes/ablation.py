@@ -1,7 +1,5 @@
 """What a run does without one of its parts (an ablation): the plan, and how often each model is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from agenticiqa.state import Part, PlanControlFlags, PlannerOutput, RunMode

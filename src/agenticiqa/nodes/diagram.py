@@ -1,7 +1,5 @@
 """The agents' graph as a drawing; knows the graph's shape without building it."""
 
-from __future__ import annotations
-
 
 def visualize_graph(include_executor: bool = True, include_summarizer: bool = True) -> str:
     """The graph as Mermaid text.

@@ -3,8 +3,6 @@
 The decision is conservative. Only a clear gap in something the plan asked for sends the run back to the planner.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The executor's last step: which tool runs on which region, and under which name its score is filed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

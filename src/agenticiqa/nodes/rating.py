@@ -1,7 +1,5 @@
 """How a model's answer is asked for, read, and fused with tool scores into one score or a conflict of both."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

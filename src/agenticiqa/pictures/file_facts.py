@@ -1,7 +1,5 @@
 """What a picture's file says about itself: its kind, and how and when it was taken (EXIF, CIPA DC-008)."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

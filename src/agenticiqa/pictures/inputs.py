@@ -5,8 +5,6 @@ models see. An array is measured as it is, and becomes a file only when a model 
 before it is opened, so that a damaged one can be reported by its name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

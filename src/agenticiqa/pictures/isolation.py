@@ -5,8 +5,6 @@ has so much processor time and memory as an honest picture of its size may need;
 meanwhile whether to go on (:func:`agenticiqa.runtime.stopping.checkpoint`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

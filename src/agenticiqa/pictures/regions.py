@@ -4,8 +4,6 @@ A score filed under an object is computed on that object's region, or it is labe
 region is known when the user gave its box.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

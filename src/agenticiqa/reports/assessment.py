@@ -1,7 +1,5 @@
 """Assessments as one self-contained page: pictures, quality maps, answer, evidence and reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ With a reference: how much more similar A is to it than B, by SSIM in brightness
 vision model finds each cell of A than of B, faded out where the two pictures hold the same pixels.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from html import escape

@@ -5,8 +5,6 @@ from outside (file names, questions, model replies) is escaped, and a content se
 nothing but a script that was handed to :func:`page`.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """A score as drawings: where it lies on the scale from 1 to 5, how sure that is, and what it was fused from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Agreement of predicted scores with people's opinion, over all samples and in groups; two result files compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A gate for builds: does every picture reach a score, and did none get worse than before?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal

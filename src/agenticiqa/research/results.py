@@ -4,8 +4,6 @@ A line is read generously (columns people carried along stay reachable) but neve
 object, or a file without samples, is an error that names the line.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -4,8 +4,6 @@ Everything here is a thin, typed face of SciPy: a figure that the data do not de
 and never a number.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """An evaluation as tables of text, for a terminal or a Markdown page alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

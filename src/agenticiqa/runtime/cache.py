@@ -3,8 +3,6 @@
 Values are JSON, never pickles: a cache folder that others can write must not be able to run code.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -3,8 +3,6 @@
 A lock belongs to the process: it is gone when the process is, however it ends.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

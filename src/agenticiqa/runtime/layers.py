@@ -1,7 +1,5 @@
 """Layers of settings: the values of one source with the line of every key, read from YAML and put over each other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Logging, and texts that others wrote (file names, ids, model replies) made safe to show."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

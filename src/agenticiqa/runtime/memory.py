@@ -5,8 +5,6 @@ hold what it needs, it waits its turn. So many large pictures at once become one
 the machine has.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import threading

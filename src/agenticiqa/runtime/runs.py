@@ -1,7 +1,5 @@
 """Every run on record, in one SQLite file: what was asked, what was found, what it cost."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import uuid

@@ -1,7 +1,5 @@
 """Cooperative cancellation: the caller installs a check, the work calls it between two steps."""
 
-from __future__ import annotations
-
 import contextvars
 import threading
 import time

@@ -8,8 +8,6 @@ edges that became wider, say. Weights and curves stand in ``fused_reference.yaml
 ``training/fit_fused_reference.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache

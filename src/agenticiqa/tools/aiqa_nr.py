@@ -1,7 +1,5 @@
 """``AIQA_NR``: the embedded model's no-reference score as a measuring tool for every backend."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 The tools stand in ``catalogue.yaml``, what else people call them in ``tool_names.yaml``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What a user should know about each tool, as plain data: those that run here and those that do not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

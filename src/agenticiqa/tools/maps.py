@@ -4,8 +4,6 @@ A map is coloured relative to its worst places, because tools share no scale; it
 beside the picture.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Run tools on regions of a picture: in parallel, cached, each able to fail alone."""
 
-from __future__ import annotations
-
 import logging
 import math
 import threading

@@ -4,8 +4,6 @@ It follows from the sizes of the pictures and from what tools declare, measured 
 16 November 2026 (`python benchmarks/speed/tool_memory.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

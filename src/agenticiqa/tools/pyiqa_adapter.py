@@ -5,8 +5,6 @@ internet on first use, so a tool counts as ready only after :func:`fetch` has ru
 with the version it holds for.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -4,8 +4,6 @@
 ``weights/locators/locators.json``, how they were converted in ``training/convert_locators.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

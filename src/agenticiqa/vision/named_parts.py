@@ -1,7 +1,5 @@
 """Where things of a few everyday kinds are, by what the vision model knows of each place of its view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

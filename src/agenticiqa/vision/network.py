@@ -1,7 +1,5 @@
 """The trained vision model, and how networks are opened: weights checked, ONNX Runtime, each loaded once."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

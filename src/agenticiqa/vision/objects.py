@@ -1,7 +1,5 @@
 """Where objects of everyday kinds are: a detector of the eighty kinds of COCO, from a package of its own."""
 
-from __future__ import annotations
-
 import threading
 from importlib.util import find_spec
 from pathlib import Path

@@ -4,8 +4,6 @@ The bounds lie outside what 141 photographs of two collections measure: at most 
 pixels near one tone, neighbours that agree by at least 0.73, and a deviation of at least 21 levels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Where in a picture quality is lost: the vision model's score for every cell, and the worst place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

@@ -6,8 +6,6 @@ blocks) from windows in which every neighbour is there. :func:`clipped` says wha
 of a picture reached the end of its range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt

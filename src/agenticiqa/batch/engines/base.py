@@ -1,7 +1,5 @@
 """What runs samples side by side: the interface of engines, and the one of threads."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from contextvars import copy_context

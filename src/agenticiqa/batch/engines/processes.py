@@ -5,8 +5,6 @@ was busy with, and never writes to a pipe that is not read. docs/many-pictures/b
 what this costs, and what other pools lack.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

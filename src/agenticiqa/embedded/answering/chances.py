@@ -1,7 +1,5 @@
 """The chance that a claim is right: from the five places of an axis, and from bounds that a question names."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Where something shows most, and which of several parts has more of it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

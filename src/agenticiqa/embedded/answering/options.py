@@ -1,7 +1,5 @@
 """One of the options that were offered: each is weighed by readings of what it claims, and by nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Which of two pictures has more of what a question asks for: "which is brighter?", "which one is less noisy?"."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

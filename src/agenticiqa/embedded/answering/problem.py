@@ -1,7 +1,5 @@
 """What answers rest on: a question's meaning, and readings of properties, of the whole picture or of a part of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Ratings, and answers in words: how much, which, why, what is wrong, what to do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

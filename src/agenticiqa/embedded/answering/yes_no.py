@@ -1,7 +1,5 @@
 """Yes or no; also whether a picture is good enough for something."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 

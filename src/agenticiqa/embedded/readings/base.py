@@ -1,7 +1,5 @@
 """What a reading of a property is, how readers are registered, and the chances of the five places of an axis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

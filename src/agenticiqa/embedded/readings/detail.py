@@ -3,8 +3,6 @@
 A property whose good end is "much" (sharp, well exposed) is read as the lack of its damage.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log2

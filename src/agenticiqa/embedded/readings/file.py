@@ -1,7 +1,5 @@
 """Readings of the file itself, of overall quality, of the sort of picture, and of text."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Readings of colour, light, exposure and mood."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A finding says that something is broken; "blurry", "dull" or "dark" is said earl
 weights in ``people.yaml`` were fitted by ``training/embedded/people_words.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

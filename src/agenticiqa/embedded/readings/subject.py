@@ -1,7 +1,5 @@
 """Readings of the subject and where it lies, of arrangement, and of size."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import gcd, log2
 

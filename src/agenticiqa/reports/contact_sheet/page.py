@@ -4,8 +4,6 @@ The rows come first and the thumbnails last, in blocks that are text to the brow
 into view: a sheet of ten thousand pictures is on the screen before it is read to its end.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

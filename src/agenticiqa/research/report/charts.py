@@ -1,7 +1,5 @@
 """Charts as SVG: no script, readable in print, described for those who cannot see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html import escape
 

@@ -3,8 +3,6 @@
 The rows of that table are data in the page: ten thousand are there at once, and some dozens are drawn.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

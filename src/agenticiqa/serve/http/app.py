@@ -1,7 +1,5 @@
 """The ASGI application: its state, routes and guards put together."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import logging

@@ -1,7 +1,5 @@
 """What an operator sees of a server: a line for every request that was answered, and counters for Prometheus."""
 
-from __future__ import annotations
-
 import ctypes
 import logging
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The server process: bind, announce, serve, and stop without losing accepted work."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """How a service is set up."""
 
-from __future__ import annotations
-
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path

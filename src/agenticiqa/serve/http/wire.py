@@ -1,7 +1,5 @@
 """What goes over the wire, in both directions."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Annotated, Any, Literal, get_args
 

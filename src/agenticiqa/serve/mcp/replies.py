@@ -1,7 +1,5 @@
 """What goes in and out of the MCP tools: pictures as agents hand them over, and the fields and text of replies."""
 
-from __future__ import annotations
-
 import base64
 import math
 import re

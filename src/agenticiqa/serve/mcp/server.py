@@ -4,8 +4,6 @@ A tool's words never become more than arguments: which tools exist, which files 
 fixed here, whatever a question or a text inside a picture says.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import logging

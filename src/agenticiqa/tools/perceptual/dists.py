@@ -1,7 +1,5 @@
 """DISTS on VGG-16; the backbone (59 MB) is not shipped: ``dists_weights.py`` gets it."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The package holds pickled dictionaries of NumPy arrays. A pickle can run code wh
 content is read, and of that only the three names that an array needs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import pickle  # nosec: read through _ArraysOnly alone

@@ -3,8 +3,6 @@
 A network is opened when it is first needed, once per graph, weights and process.
 """
 
-from __future__ import annotations
-
 import threading
 from contextvars import copy_context
 from pathlib import Path

@@ -4,8 +4,6 @@ Colours are named in OKLab by lightness, chroma and hue. The bounds were set by 
 people gave, not by photographs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts of a picture by how they look (colour, light, place), and what draws the eye."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

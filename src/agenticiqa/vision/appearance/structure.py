@@ -1,7 +1,5 @@
 """Fine structure: how much there is, whether pixels hold what their number promises, colour fringes, repetition."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How alike a picture is to its mirror image or to itself turned round, and how far it is off level."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

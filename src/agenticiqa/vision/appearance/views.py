@@ -1,7 +1,5 @@
 """Views of a picture that numbers are read from."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import cv2

@@ -1,7 +1,5 @@
 """What a browser gets: the web page's files, and the example pictures."""
 
-from __future__ import annotations
-
 import mimetypes
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Routes about audits, jobs of many pictures: send, follow, read what was found, cancel, delete."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """What the routes share: how they are described in the OpenAPI document, and what a client is shown of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 

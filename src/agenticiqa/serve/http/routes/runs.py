@@ -4,8 +4,6 @@ What was sent is never sent back as it is: it is decoded and encoded afresh, so 
 metadata, a second file) comes out again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Routes about the server itself: what there is (tools, backends, limits, examples), and how it is doing."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated, Any, Literal
 

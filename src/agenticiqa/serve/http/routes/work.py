@@ -1,7 +1,5 @@
 """Routes that make work: assess, compare, measure, preview."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """What the service was asked and what came of it, in one SQLite file; no accepted work is missing from it."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """Pictures that were sent, kept by content for a while so that a run can show them again."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -4,8 +4,6 @@ They have their own worker beside those of single runs, so that they slow those 
 their end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ Files a request can reach are fixed before any model is asked: the assessor is b
 other path, and no reply of a model is ever used as a path or as the name of a program.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
