@@ -125,10 +125,7 @@ def stream_pipeline(
     thread_id: str | None = None,
     resume: bool = False,
 ) -> Iterator[PipelineEvent]:
-    """Run and report as it happens; the last ``state`` event holds the result.
-
-    With a checkpointing graph, ``resume`` continues the run ``thread_id`` at the node where it stopped.
-    """
+    """Run and report as it happens, last the result's ``state``; ``resume`` goes on where ``thread_id`` stopped."""
     graph = graph or graph_for(state)
     limit = state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
     config: RunnableConfig = {

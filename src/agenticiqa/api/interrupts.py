@@ -34,10 +34,7 @@ def on_signals(
 
 @contextmanager
 def set_on_interrupt(interrupted: threading.Event) -> Iterator[None]:
-    """Ctrl-C still raises KeyboardInterrupt inside; the work's other threads learn of it by the event.
-
-    Only where Python's own handler is in place: a program with one of its own decides itself.
-    """
+    """Ctrl-C inside also sets the event, for other threads; not where a program has a handler of its own."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFilter, ImageStat
 
+from agenticiqa._data import read_data
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.readings import people
 from agenticiqa.errors import ConfigError
@@ -25,32 +26,7 @@ from agenticiqa.vision.picture_facts import BLANK_DEVIATION
 from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene
 from agenticiqa.vocabulary import SEVERITIES
 
-MEANINGS = {
-    "corrupt": "does not open: damaged, cut off, empty, or no picture",
-    "unreadable": "could not be looked at: too large, too slow, or not allowed",
-    "blank": "one tone all over: nothing shows",
-    "exact_duplicate": "the same pixels as another picture",
-    "near_duplicate": "another version of the same shot: encoded, scaled, cropped, brightened",
-    "burst": "the same scene as another picture, taken within seconds or by its looks",
-    "dark": "hardly anything in it is bright",
-    "light": "hardly anything in it is dark",
-    "blurry": "nothing in it is sharp",
-    "low_information": "few tones: little is to be seen",
-    "grayscale": "no colours",
-    "odd_aspect_ratio": "much longer than wide, or wider than long",
-    "odd_size": "much larger or smaller than the other pictures of the folder",
-    "wrong_ending": "another format than its name says",
-    "poor": "a score below 2.5 of 5",
-    "motion_blur": "something or everything moved",
-    "out_of_focus": "what should be sharp is not",
-    "noisy": "grain that hides detail",
-    "compressed": "blocks or ringing of strong compression",
-    "hazy": "fog, smog or a veil of light",
-    "off_color": "colours that are wrong, washed out or overdone",
-    "bad_contrast": "flat, or harsh",
-    "oversharpened": "halos around edges",
-    "distorted": "shifted, jittered or patched places",
-}
+MEANINGS: dict[str, str] = read_data("auditing/findings.yaml")
 """What each finding means, in the order in which they are told. Those from ``poor`` on are the vision model's alone."""
 NAMES = tuple(MEANINGS)
 

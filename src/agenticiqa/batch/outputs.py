@@ -74,10 +74,7 @@ def format_of(path: Path) -> Format:
 
 @dataclass(frozen=True)
 class BatchOutput:
-    """Lines that a batch appends to, and the table that is made of them when it ends.
-
-    A table can be written only as a whole: its lines stay beside it, for --resume.
-    """
+    """Lines that a batch appends to, and the table that is made of them at its end; for --resume the lines stay."""
 
     lines: Path
     table: Path | None

@@ -130,10 +130,7 @@ def replaced_backends(job: BatchJob) -> list[str]:
 
 
 def missing_tools(job: BatchJob, *, strict: bool = False) -> list[str]:
-    """What a user should know before a long run: tools of the chosen pool that do not run here, and why.
-
-    Raises ToolUnavailableError instead where that is asked for with ``strict``.
-    """
+    """Tools of the chosen pool that do not run here, and why; with ``strict`` that is a ToolUnavailableError."""
     settings = job.settings.pipeline.tools
     registry = default_registry(settings)
     missing = [] if job.tools or job.settings.pipeline.mode == "direct" else registry.missing(settings)

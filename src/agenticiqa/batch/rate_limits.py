@@ -62,10 +62,7 @@ def parse_limit(text: str | None) -> dict[str, float]:
 
 
 class Bucket:
-    """Refills steadily; holds one second's worth, so that a limit per minute is kept in every minute.
-
-    A need above what it ever holds is granted when it is full and paid back before the next one.
-    """
+    """Refills steadily and holds one second's worth; a larger need is granted when it is full, and paid back."""
 
     def __init__(self, per_minute: float, now: float) -> None:
         self._rate = per_minute / MINUTE

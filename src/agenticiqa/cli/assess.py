@@ -195,10 +195,7 @@ def assessing(
     memory: str | None = None,
     profile: str | None = None,
 ) -> Iterator[AgenticIQA]:
-    """An assessor to work with; its warnings reach the terminal unless quiet.
-
-    Ctrl-C ends the command with how to continue.
-    """
+    """An assessor; its warnings reach the terminal unless quiet, and Ctrl-C ends the command with how to continue."""
     from agenticiqa.api.assessor import AgenticIQA, RunInterrupted
 
     overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}

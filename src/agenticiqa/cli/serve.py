@@ -37,8 +37,7 @@ def serve(
     queue: Annotated[int, typer.Option(min=0, help="Runs that may wait; then 429.")] = 16,
     timeout: Annotated[float, typer.Option(callback=finite, min=1, help="Seconds from acceptance to answer.")] = 120,
     grace: Annotated[
-        float,
-        typer.Option(callback=finite, min=0, help="Seconds to stop in; runs get most of it to finish."),
+        float, typer.Option(callback=finite, min=0, help="Seconds to stop in; runs get most of it to finish.")
     ] = 30,
     max_upload_mb: Annotated[int, typer.Option(min=1, help="Limit on a request's body.")] = 32,
     max_megapixels: Annotated[float, typer.Option(callback=finite, min=0.01, help="Limit on a picture.")] = 50,

@@ -65,10 +65,7 @@ class Look:
         return self.scene.facts if self.box is None else facts_of(self.image.rgb)
 
     def part(self, box: Box) -> Look:
-        """A look at a region as a picture of its own.
-
-        Read within its picture, a soft background would pass as intended; asked about, it is soft.
-        """
+        """A look at a region as a picture of its own: within its picture, soft parts would pass as intended."""
         features = self.scene.features
         cell = self.scene.vision.about["cell"] / features.scale
         rows, columns = (

@@ -1,7 +1,4 @@
-"""What can be measured in a picture or a part of it, and the sentence that says so.
-
-The vision model says how bad something is; these numbers say what it is made of, so that a reader can check it.
-"""
+"""What can be measured in a picture or a part of it, so that a reader can check the model, and how that is said."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -90,10 +90,7 @@ def locate(item: Part, image: LoadedImage, *, alone: bool = False) -> ObjectPlac
 
 
 def subject_guess(item: Part, image: LoadedImage) -> ObjectPlace | None:
-    """What stands out, if it is one thing with a clear outline.
-
-    None for places, for what things stand before, and for kinds that the model would have seen.
-    """
+    """What stands out, if that is clearly one thing; None for places, surroundings, and kinds that the model knows."""
     known = {kind["name"] for kind in load_vision().about["parts"]}
     labels = labels_meant(item) | labels_meant(owner_of(item) or item)
     if item.position or not may_be_subject(item) or labels & known:
@@ -180,7 +177,8 @@ def object_place(item: Part, labels: frozenset[str], image: LoadedImage) -> Obje
     finds = detector.find(rgb, labels)
     side = side_box(item.position or "", rgb.shape[1], rgb.shape[0])
     if side is not None:
-        finds = [find for find in finds if _has_its_centre_in(side, find.box)]
+        centres = [(find.box.x + find.box.width / 2, find.box.y + find.box.height / 2) for find in finds]
+        finds = [find for find, centre in zip(finds, centres, strict=True) if side.holds(*centre)]
     if not finds:
         return _not_located(item)
     largest = finds[0]
@@ -201,11 +199,6 @@ def _core(rgb: UInt8Image, box: Box) -> Box:
         return inner
     wide, high = (max(min(side, SMALLEST_CORE), round(side * MIDDLE)) for side in (box.width, box.height))
     return Box(box.x + (box.width - wide) // 2, box.y + (box.height - high) // 2, wide, high)
-
-
-def _has_its_centre_in(side: Box, box: Box) -> bool:
-    x, y = box.x + box.width / 2, box.y + box.height / 2
-    return side.x <= x < side.x + side.width and side.y <= y < side.y + side.height
 
 
 def face_place(name: str, rgb: UInt8Image) -> ObjectPlace | None:

@@ -241,10 +241,7 @@ def _go_on(_input_ids: Any, scores: Any) -> Any:
 
 @dataclass
 class _Recorder:
-    """Notes the most likely tokens of each step, before any grammar or sampling changes them.
-
-    Keeping every step's full scores would take 600 kB per token with this vocabulary.
-    """
+    """Notes the likeliest tokens of each step, before grammar and sampling: all scores would take 600 kB a token."""
 
     steps: list[tuple[Any, Any]] = field(default_factory=list)
 

@@ -70,7 +70,9 @@ class _LetterReader:
         # The whole answer decides what a first piece means: the E of "E" is Bad, the E of "E|xcellent" is Excellent.
         self.answer_is_word = answer.casefold() in self.words
         self.one_character_pieces = len(self._piece(token)) == 1
-        self.answer_letter = self._whole(answer)
+        # "C. Fair" and "C) Fair" are the letter with its text behind it.
+        folded, head = answer.casefold(), re.split(r"[\s.,:;)\]-]", answer.casefold(), maxsplit=1)[0]
+        self.answer_letter = self.words.get(folded) or self.letters.get(folded) or self.letters.get(head)
 
     def letter_of(self, token: str) -> str | None:
         piece = self._piece(token)
@@ -84,14 +86,6 @@ class _LetterReader:
         """The part of a token that belongs to the answer."""
         inside = _OPENING.sub("", token.removeprefix(self.before_answer), count=1)
         return inside.partition('"')[0].rstrip(_CLOSING).casefold()
-
-    def _whole(self, answer: str) -> str | None:
-        folded = answer.casefold()
-        if folded in self.words:
-            return self.words[folded]
-        # "C. Fair" and "C) Fair" are the letter with its text behind it.
-        head = re.split(r"[\s.,:;)\]-]", folded, maxsplit=1)[0]
-        return self.letters.get(folded) or self.letters.get(head)
 
     def _beginning_of_word(self, piece: str) -> str | None:
         return next((letter for word, letter in self.words.items() if word.startswith(piece)), None)

@@ -171,10 +171,7 @@ class ModelCaller:
             self._record(client, step.name, started, ModelReply("", model=backend.name), failed)
 
     def _prompt(self, client: VLMClient, step: Step[T], tries: int) -> Answered[T]:
-        """Asks again after a reply that cannot be used, with stricter words, and after a call that took too long.
-
-        What else may pass (rate limits, lost connections) was tried again by the client itself.
-        """
+        """Asks again after an unusable reply, in stricter words, and after a late one; the client retries the rest."""
         failure: BackendError | None = None
         asked = request = step.request()
         for attempt in range(1, tries + 1):

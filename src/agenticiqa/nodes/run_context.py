@@ -173,11 +173,7 @@ class RunContext:
         return self._images.get(path)
 
     def forget_pictures(self) -> None:
-        """Free the pixels when the run ends.
-
-        LangGraph's tasks refer to each other and to this object in circles: without this, decoded pictures would wait
-        for Python's rare full collections and pile up meanwhile.
-        """
+        """Free the pixels when the run ends: LangGraph's circles would keep them until Python's next fullcollection."""
         with self._lock:
             self._images.clear()
             self._typed_backends.clear()
@@ -255,10 +251,7 @@ class RunContext:
             return self._typed_backends[id(client)]
 
     def prefetch(self, state: AgenticIQAState, role: str) -> None:
-        """Let a role's typed backend, if it has one, begin to look while this thread does something else.
-
-        Whatever goes wrong on the way goes wrong again, and is reported, when the agent asks.
-        """
+        """Let a role's typed backend begin to look in another thread; what goes wrong is told when the agent asks."""
         if role in self.clients or self.backend_choice(role).backend != EMBEDDED:
             return
 
@@ -328,10 +321,7 @@ StepReporter = Callable[[str, dict[str, Any]], None]
 
 
 def step_reporter() -> StepReporter:
-    """A function that streams what an agent has just done; silent outside a graph run.
-
-    LangGraph's writer works in the node's own context only: other threads must run in a copy of it.
-    """
+    """A function that streams what an agent has just done, in this context and copies of it; silent outside a graph."""
     # Imported here: a context is made before there is a graph, and LangGraph takes most of a second to import.
     from langgraph.config import get_stream_writer
 

@@ -86,6 +86,9 @@ class Box:
             raise errors.RegionError(f"{text!r} is not a region: x and y start at 0, width and height at 1.")
         return cls(x, y, width, height)
 
+    def holds(self, x: float, y: float) -> bool:
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+
     def as_list(self) -> list[int]:
         return [self.x, self.y, self.width, self.height]
 
@@ -193,10 +196,7 @@ def png_bytes(picture: Image.Image) -> bytes:
 
 
 def check_allowed(path: str | Path, roots: Sequence[Path]) -> tuple[Path, Path]:
-    """Refuse a path outside the allowed folders; links are followed first, so that none leads out.
-
-    Returns the folder that it lies in and the path itself, both without links.
-    """
+    """The allowed folder that a path lies in and the path, both without links; one outside all of them is refused."""
     resolved = Path(path).resolve()
     for root in (each.resolve() for each in roots):
         if resolved.is_relative_to(root):

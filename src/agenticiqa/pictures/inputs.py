@@ -265,10 +265,7 @@ def aligned(test: LoadedImage, reference: LoadedImage) -> LoadedImage:
 
 
 def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
-    """The picture scaled to (width, height): an honest comparison only where the user asked for it.
-
-    The samples are scaled as floats and kept in 16 bits, so that scaling adds no rounding of its own to the score.
-    """
+    """The picture scaled to (width, height), in 16 bits, so that scaling adds no rounding of its own to the score."""
     shrinking = size[0] < image.size[0]
     samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
     deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)

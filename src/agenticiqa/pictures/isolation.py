@@ -201,7 +201,7 @@ class DecodingProcesses:
         return facts, arrays
 
     def _taken(self) -> tuple[_Process, int]:
-        priority = _priority()
+        priority = os.sched_getscheduler(0) if sys.platform == "linux" else 0
         with self._lock:
             if self._closed:
                 raise errors.ImageError("The program is stopping: no more pictures are read.", hint="Ask again.")
@@ -239,12 +239,6 @@ class DecodingProcesses:
             processes, self._all, self._idle = self._all, set(), []
         for process in processes:
             process.end()
-
-
-def _priority() -> int:
-    if sys.platform != "linux":
-        return 0
-    return os.sched_getscheduler(0)
 
 
 _pools: list[DecodingProcesses] = []

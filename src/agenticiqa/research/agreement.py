@@ -72,10 +72,7 @@ def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | 
 
 
 def agreement(results: Iterable[Result], settings: FigureSettings = DEFAULTS) -> Agreement:
-    """The figures of some results.
-
-    Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
-    """
+    """The figures of some results; intervals of the fitted ones cover the choice of pictures, not the fit itself."""
     compared = pairs(results, settings)
     predicted, opinions = compared.predicted, compared.opinions
     missing = why_no_correlation(predicted, opinions)
@@ -140,10 +137,7 @@ def _parts(results: Sequence[Result], column: str) -> list[tuple[str | None, lis
 
 @dataclass(frozen=True)
 class ScoreComparison:
-    """Correlations of both files over the samples that both scored; ``difference`` is the first minus the second.
-
-    ``note`` says why a correlation is missing.
-    """
+    """Correlations over what both files scored; differences: first minus second; ``note``: why one is missing."""
 
     dataset: str | None
     common: int

@@ -127,13 +127,11 @@ def _table_lines(stream: TextIO, file: Path) -> Iterator[tuple[int, Any]]:
     reader = csv.DictReader(stream, strict=True)
     try:
         for row in reader:
-            yield reader.line_num, {name: _from_cell(cell) for name, cell in row.items() if cell and name}
+            cells = {name: cell for name, cell in row.items() if cell and name}
+            nested = {name: json.loads(cell) for name, cell in cells.items() if cell.startswith(("{", "["))}
+            yield reader.line_num, cells | nested
     except (csv.Error, ValueError) as error:
         raise EvaluationError(f"{file}, line {reader.line_num} is not as a batch writes it: {error}.") from error
-
-
-def _from_cell(cell: str) -> Any:
-    return json.loads(cell) if cell.startswith(("{", "[")) else cell
 
 
 def _read_line(line: Any, where: str, score: str, truth: str) -> Result:

@@ -1,7 +1,4 @@
-"""A disk cache for model replies and tool scores.
-
-Values are JSON, never pickles: a cache folder that others can write must not be able to run code.
-"""
+"""A disk cache for replies and scores, as JSON and never as pickles: who can write its folder must not run code."""
 
 import hashlib
 import json

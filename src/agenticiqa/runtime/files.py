@@ -80,10 +80,7 @@ class DiskSpace:
         self._something_did_not_fit = True
 
     def is_short(self) -> bool:
-        """Asks the disk; after something did not fit, only a file that does fit tells that there is room again.
-
-        A quota, for one, is not in what the disk says of itself.
-        """
+        """Asks the disk; after something did not fit, also whether a file fits: quotas are not in what a disk says."""
         if shutil.disk_usage(self._folder).free < LEAST_BYTES:
             return True
         if self._something_did_not_fit:

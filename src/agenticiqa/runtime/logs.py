@@ -149,10 +149,7 @@ class StandardErrorHandler(logging.Handler):
 def log_to_standard_error(
     form: LogForm, level: str = "INFO", secrets: Iterable[str] = (), *, access: bool
 ) -> Iterator[None]:
-    """A server's log: the package's records, those of its HTTP server, and with ``access`` a line for each request.
-
-    Afterwards logging is as it was before: a program that serves for a while goes on undisturbed.
-    """
+    """A server's log, its HTTP server's and with ``access`` that of requests; afterwards logging is as before."""
     handler = StandardErrorHandler()
     handler.setFormatter(JsonLinesFormatter() if form == "json" else TextFormatter())
     handler.addFilter(RedactingFilter(secrets))

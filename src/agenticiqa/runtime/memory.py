@@ -95,10 +95,7 @@ class MemoryBudget:
 
     @contextmanager
     def hold(self, need: int, what: str) -> Iterator[int]:
-        """Memory for the work inside: refused where there is never enough, else waited for. Gives what there is to use.
-
-        Work inside work that was given memory already takes its part of that.
-        """
+        """Memory for the work inside, taken from the work around it: waited for, refused if there is never enough."""
         already = _HELD.get()
         if already is not None:
             yield already

@@ -13,27 +13,7 @@ from typing import Any
 from agenticiqa.errors import AgenticIQAError, HomeFullError, RunNotFoundError
 from agenticiqa.runtime.files import is_out_of_space, make_private
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY,
-    started_at TEXT NOT NULL,
-    status TEXT NOT NULL,
-    query TEXT NOT NULL,
-    image_path TEXT NOT NULL,
-    answer TEXT,
-    score REAL,
-    calls INTEGER,
-    prompt_tokens INTEGER,
-    completion_tokens INTEGER,
-    cost_usd REAL,
-    seconds REAL,
-    request TEXT NOT NULL,
-    result TEXT
-);
-CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
-CREATE TABLE IF NOT EXISTS calls (run_id TEXT NOT NULL, call TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS calls_by_run ON calls (run_id);
-"""
+_SCHEMA = Path(__file__).with_name("runs.sql").read_text(encoding="utf-8")
 LOCK_WAIT_S = 30
 RUNNING = "running"
 INTERRUPTED = "interrupted"
@@ -179,10 +159,7 @@ def record_failure(file: Path, error: Exception) -> AgenticIQAError:
 
 
 def open_database(file: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
-    """A connection that waits for other writers and does not wait for the disk at every commit.
-
-    A crash of the program loses nothing; a power cut may lose the last moments, never the file.
-    """
+    """A connection that waits for other writers, not for the disk: a power cut may cost moments, never the file."""
     make_private(file)
     connection = sqlite3.connect(file, timeout=LOCK_WAIT_S, check_same_thread=check_same_thread)
     connection.execute("PRAGMA journal_mode=WAL")

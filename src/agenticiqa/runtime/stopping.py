@@ -46,10 +46,7 @@ def stoppable(check: Callable[[], None]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Call the checks of all :func:`stoppable` blocks around, the outermost first; raises what they raise.
-
-    Does nothing outside such a block.
-    """
+    """Call the checks of all :func:`stoppable` blocks around, if any, the outermost first; raises what they raise."""
     check = _CHECK.get()
     if check is not None:
         check()

@@ -1,7 +1,4 @@
-"""Every tool this package knows, whether or not it runs here: names, facts, providers, and how to fetch weights.
-
-The tools stand in ``catalogue.yaml``, what else people call them in ``tool_names.yaml``.
-"""
+"""Every tool this package knows (``catalogue.yaml``, ``tool_names.yaml``), whether it runs here, how to fetch it."""
 
 import re
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""A tool's own map as colours over the picture, and as files.
-
-A map is coloured relative to its worst places, because tools share no scale; its numbers stand in the ``.npy`` file
-beside the picture.
-"""
+"""A tool's own map over the picture, coloured relative to its worst places, and as files with its numbers."""
 
 import io
 import re

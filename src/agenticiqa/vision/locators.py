@@ -95,9 +95,7 @@ class Locators:
 
 
 def tiles(width: int, height: int, least: int) -> list[Box]:
-    """Overlapping windows, two thirds of the picture each way; none where they would be smaller than what a network
-    takes, and so show it no more than the whole picture does.
-    """
+    """Overlapping windows, two thirds of the picture each way; none where they would be smaller than the network."""
     wide, high = max(1, width * 2 // 3), max(1, height * 2 // 3)
     if min(wide, high) < least:
         return []

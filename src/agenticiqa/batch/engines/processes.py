@@ -130,7 +130,10 @@ class ProcessEngine:
                 done += self._received(worker, worker.pipe.recv())
             except (EOFError, OSError):
                 done += self._replace_dead(worker)
-        done += self._replace_overdue()
+        for worker in self._workers[:]:
+            if worker.task and time.monotonic() - worker.since > self._job.timeout_s:
+                done.append(overtime(self._job, worker.task))
+                self._replace(worker)
         self._hand_out()
         return done
 
@@ -175,14 +178,6 @@ class ProcessEngine:
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         error = WorkerDiedError(f"The worker process died twice on this sample (last: {how}).")
         return [failure(self._job, task, error)]
-
-    def _replace_overdue(self) -> list[SampleOutcome]:
-        done = []
-        for worker in self._workers[:]:
-            if worker.task and time.monotonic() - worker.since > self._job.timeout_s:
-                done.append(overtime(self._job, worker.task))
-                self._replace(worker)
-        return done
 
     def _replace(self, worker: _Worker) -> None:
         _end(worker)

@@ -148,9 +148,7 @@ def _of_degrees(problem: AnswerProblem, asked: Property, amounts: Mapping[str, f
 
 
 def _stand_in(problem: AnswerProblem, amounts: Mapping[str, float]) -> Weights:
-    """Evidence of another kind, counted for less: what implies the property, else the quality on the whole (good
-    pictures are more often also praised for something else).
-    """
+    """Evidence that counts for less: what implies the property, else the quality on the whole."""
     weights, asked = Weights(), problem.asked
     if asked is None:
         return weights

@@ -46,9 +46,7 @@ class AskedLead:
 
 
 def asked_lead(query: str, a: LoadedImage, b: LoadedImage) -> AskedLead | None:
-    """What a question about two pictures asks for, read in both; None where it asks which is better, or nothing
-    reads what it asks for.
-    """
+    """What a question about two pictures asks for, read in both; None where it asks which is better, or is not read."""
     meaning = understand(query).meaning
     asked = meaning.known()
     of_both = meaning.form in ("compare", "which", "where")  # "Is it sharp?" is asked of each

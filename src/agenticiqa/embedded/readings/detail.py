@@ -64,10 +64,7 @@ def severities(look: Look, damage: Damage) -> Chances:
 
 
 def kind_presence(look: Look, category: str, kind: str) -> float:
-    """The chance that a finer kind is there; that of its category where the model tells no such kind apart.
-
-    Kinds were learnt from made damage, flaws from photographs as well: the clearer of both counts.
-    """
+    """The chance that a finer kind is there, by kinds and flaws, the clearer of both; else that of its category."""
     there = look.reading.presence(category)
     share = look.scene.kind_share(category, kind, look.reading)
     flaw = look.scene.flaw_chance(kind, look.reading)

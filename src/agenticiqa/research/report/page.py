@@ -1,7 +1,4 @@
-"""A batch on one page: figures, charts, cases, errors, and a table of all samples.
-
-The rows of that table are data in the page: ten thousand are there at once, and some dozens are drawn.
-"""
+"""A batch on one page: figures, charts, cases, errors, and a table of all samples, whose rows are data in the page."""
 
 import base64
 import io
@@ -88,10 +85,7 @@ def _facts_of(result: Result) -> list[Any]:
 
 
 def shown_ids(results: Sequence[Result]) -> Callable[[Result], str]:
-    """How samples are called in a report: as they are, without the folders that all of them share.
-
-    A lone absolute path is a file's name; ids that are no paths stay.
-    """
+    """How samples are called in a report: without the folders that all share; ids that are no paths stay."""
     ids = [result.sample_id for result in results]
     common = ""
     if len(ids) == 1 and os.path.isabs(ids[0]):

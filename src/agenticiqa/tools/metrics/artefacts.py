@@ -53,10 +53,7 @@ def _patches(channel: FloatArray) -> FloatArray:
 
 
 def _noise_variance(rising: Array) -> float:
-    """Structure fills few directions; drop the largest eigenvalues until the rest look like pure noise.
-
-    Pure noise has equal eigenvalues up to sampling error, so its mean and its median agree.
-    """
+    """Pure noise has equal eigenvalues: the largest, those of structure, go until mean and median of the rest agree."""
     for count in range(rising.size, 0, -1):
         rest = rising[:count]
         mean = rest.mean()
@@ -74,10 +71,7 @@ CUT_AT = np.float32(12 / 255)
 
 
 def blockiness(views: Views) -> Measurement:
-    """Excess of steps on the 8×8 block grid.
-
-    ``value``: relative excess of the steps on the grid; ``details``: ``across``, ``down`` and the grid.
-    """
+    """Excess of steps on the 8×8 block grid, relative to others; ``details``: ``across``, ``down`` and the grid."""
     luma = views.test.luma()
     across, offset_x = _excess(luma, axis=1)
     down, offset_y = _excess(luma, axis=0)
@@ -106,10 +100,7 @@ FEWEST_PIXELS = 64
 
 
 def ringing(views: Views) -> Measurement:
-    """Ripple beside strong edges, above that of the rest.
-
-    ``value`` in 8-bit levels; ``details``: ``beside_edges`` and ``elsewhere``.
-    """
+    """Ripple beside strong edges above the rest, in 8-bit levels; ``details``: ``beside_edges`` and ``elsewhere``."""
     luma = views.test.luma()
     across = cv2.Sobel(luma, cv2.CV_32F, 1, 0, scale=1 / 8)
     down = cv2.Sobel(luma, cv2.CV_32F, 0, 1, scale=1 / 8)

@@ -87,10 +87,7 @@ HIGHEST_FREQUENCY = 0.3
 
 
 def motion_blur(views: Views) -> Measurement:
-    """Length of motion blur; 0 where none is found.
-
-    ``value`` in pixels; ``details``: ``degrees`` to the horizontal and ``directionality``, 0 to 1.
-    """
+    """Length of motion blur in pixels, 0 where none is found; ``details``: ``degrees``, ``directionality`` (0 to 1)."""
     luma = _middle(views.test.luma())
     radians, directionality = _direction(luma)
     length = _length(luma, radians) if directionality >= DIRECTIONAL else 0.0

@@ -25,10 +25,7 @@ POWER_25_7 = np.float32(25.0**7)
 
 
 def ciede2000(views: Views) -> Measurement:
-    """Mean CIEDE2000 colour difference.
-
-    ``value``: mean Delta E 2000, 0 for equal pictures; ``map``: Delta E of each pixel.
-    """
+    """Mean CIEDE2000 colour difference: ``value`` is 0 for equal pictures; ``map``: Delta E 2000 of each pixel."""
     kept = np.empty(views.size, np.float32)
     for start, stop in strips(*views.size):
         one = lab_of(views.test.rgb_rows(start, stop))
@@ -176,10 +173,7 @@ def saturation(views: Views) -> Measurement:
 
 
 def colour_cast(views: Views) -> Measurement:
-    """Distance of the mean colour from grey.
-
-    ``value`` in units of CIE Lab; ``details``: ``cast_factor``, ``hue_degrees`` and more.
-    """
+    """Distance of the mean colour from grey in CIE Lab; ``details``: ``cast_factor``, ``hue_degrees`` and more."""
     means, spread = _means_and_spread(views.test, _a_and_b)
     distance = math.hypot(*means)
     details = {

@@ -112,10 +112,7 @@ REACH = 4
 
 
 def haarpsi(views: Views) -> Measurement:
-    """Haar wavelet-based perceptual similarity index (HaarPSI).
-
-    ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    """
+    """Haar wavelet-based perceptual similarity index: ``value``, 0 to 1 (equal pictures); ``map``: local similarity."""
     odd = max(views.test.height % 2, views.test.width % 2)
     padding = filters.Padding(0, odd)
     one = views.test.pooled_rgb(2, padding)

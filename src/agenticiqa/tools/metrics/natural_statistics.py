@@ -181,10 +181,7 @@ NIQE_BLOCK = 96
 
 
 def niqe(views: Views) -> Measurement:
-    """Natural image quality evaluator (NIQE).
-
-    ``value``, 0 (natural) to 100; ``details``: ``blocks``, how many were counted.
-    """
+    """Natural image quality evaluator (NIQE). ``value``, 0 (natural) to 100; ``details``: ``blocks``, those counted."""
     luma = views.test.luma8()
     rows, columns = luma.shape[0] // NIQE_BLOCK, luma.shape[1] // NIQE_BLOCK
     image: Array = luma[: rows * NIQE_BLOCK, : columns * NIQE_BLOCK]

@@ -23,11 +23,8 @@ CACHED_PIXELS = 1 << 16  # two strips of floats, looked at twice, stay in the in
 def psnr(views: Views) -> Measurement:
     """Peak signal-to-noise ratio. ``value`` in dB, 0 to 100 (equal pictures); ``details``: ``mse``."""
     error = _squared_error(views)
-    return Measurement(_decibels(error), details={"mse": error})
-
-
-def _decibels(error: float) -> float:
-    return CAP if error <= 0 else min(CAP, max(0.0, -10 * math.log10(error)))
+    decibels = CAP if error <= 0 else min(CAP, max(0.0, -10 * math.log10(error)))
+    return Measurement(decibels, details={"mse": error})
 
 
 def _squared_error(views: Views) -> float:

@@ -1,7 +1,4 @@
-"""LPIPS, and how networks that compare two pictures run on ONNX Runtime.
-
-A network is opened when it is first needed, once per graph, weights and process.
-"""
+"""LPIPS, and how networks that compare two pictures run on ONNX Runtime, each opened once when it is first needed."""
 
 import threading
 from contextvars import copy_context
@@ -23,10 +20,7 @@ _sessions: dict[tuple[Path, Path | None], Any] = {}
 
 
 def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[FloatArray]:
-    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any.
-
-    A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside.
-    """
+    """What the network in ``graph`` says of two pictures; another thread asks whether to go on, and can end the run."""
     session = _session(graph, weights)
     # Only now: opening a session sets what must be set before ONNX Runtime is imported.
     from onnxruntime import RunOptions

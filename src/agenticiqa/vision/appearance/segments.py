@@ -84,7 +84,9 @@ def find_segment(rgb: UInt8Image, wanted: Appearance, saliency: Floats | None = 
     for part in range(1, len(stats)):
         share = float(stats[part, cv2.CC_STAT_AREA]) / mask.size
         x, y = float(centres[part][0]) * scale[0], float(centres[part][1]) * scale[1]
-        if share < SMALLEST or not _has_its_place(x, y, size[0], wanted):
+        if share < SMALLEST or (wanted.side and not wanted.side.holds(x, y)):
+            continue
+        if wanted.where and (y < 0.4 * size[0] if wanted.where == "lower" else y > 0.6 * size[0]):
             continue
         weight = share * (0.5 + (float(fitted[labels == part].mean()) if fitted is not None else 0.5))
         if weight > best_weight:
@@ -106,13 +108,6 @@ def _mask_of_appearance(lab: Floats, wanted: Appearance) -> Mask:
         )
     closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
     return np.asarray(cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0)
-
-
-def _has_its_place(x: float, y: float, height: int, wanted: Appearance) -> bool:
-    if wanted.where and (y < 0.4 * height if wanted.where == "lower" else y > 0.6 * height):
-        return False
-    side = wanted.side
-    return side is None or (side.x <= x < side.x + side.width and side.y <= y < side.y + side.height)
 
 
 def _segment(part: Mask, total: float, scale: tuple[float, float], size: tuple[int, int]) -> Segment:

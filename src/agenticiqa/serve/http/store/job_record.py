@@ -14,26 +14,7 @@ from agenticiqa.runtime.files import is_out_of_space, make_private, make_private
 from agenticiqa.runtime.runs import INTERRUPTED, now, open_database, record_failure
 from agenticiqa.serve.http.problems import ServiceError
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    owner TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    status TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    finished_at TEXT,
-    seconds REAL,
-    request TEXT NOT NULL,
-    result TEXT,
-    error TEXT,
-    events TEXT,
-    pinned INTEGER NOT NULL DEFAULT 0,
-    idempotency_key TEXT
-);
-CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
-CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (finished_at);
-"""
+_SCHEMA = Path(__file__).with_name("jobs.sql").read_text(encoding="utf-8")
 # Questions, names of pictures, and answers in words; not the server's own paths.
 _HOLDS_WORDS = """(
     EXISTS (SELECT 1 FROM json_tree(request) AS part

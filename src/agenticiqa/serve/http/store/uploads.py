@@ -33,10 +33,7 @@ class StoredPicture:
 
 
 class UploadStore:
-    """A folder of pictures named by their SHA-256, limited in age and in size together; and in size of each owner.
-
-    Each owner's pictures have a folder of their own, so that nobody's reach beyond it.
-    """
+    """Pictures named by their SHA-256 in a folder for each owner, limited in age and size, of all and of each owner."""
 
     def __init__(
         self, folder: Path, *, keep_s: float, max_bytes: int, least_s: float, of_one: int | None = None

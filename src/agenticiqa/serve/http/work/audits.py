@@ -1,8 +1,4 @@
-"""Audits: many pictures of one request, put into the upload store and looked through.
-
-They have their own worker beside those of single runs, so that they slow those down but never keep them waiting for
-their end.
-"""
+"""Audits: many pictures of one request, stored and looked through by a worker of their own beside single runs."""
 
 import asyncio
 import json
