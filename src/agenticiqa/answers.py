@@ -4,8 +4,6 @@ Finds the options in a question ("A. … B. …", "(a) …", one per line or inl
 turns a model's wording of an answer ("The answer is B.", "Excellent", "Answer: D") into the option or level it means.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

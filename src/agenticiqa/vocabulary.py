@@ -148,6 +148,11 @@ def kind_titles() -> dict[str, str]:
     return dict(_data()["kind_titles"])
 
 
+def flaw_titles() -> dict[str, str]:
+    """What people call the flaws of photographs that say more than their category."""
+    return dict(_data()["flaw_titles"])
+
+
 @cache
 def flaws_meant() -> dict[str, str]:
     """The flaw of photographs as taken that a finer kind of damage means, where the vision model knows one.

@@ -71,10 +71,7 @@ class Pairing:
 
 
 def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing:
-    """Pictures, folders and patterns, alone or with references: a picture for all, or a folder with one for each.
-
-    Those of a folder are paired by name without ending.
-    """
+    """Pictures, folders and patterns, alone, with one reference for all, or with a folder of them, paired by stem."""
     named = [str(source) for source in sources]
     skipped = formats.Skipped()
     pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source, skipped)))

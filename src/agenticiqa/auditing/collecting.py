@@ -1,7 +1,5 @@
 """What is done with one picture of an audit: opened once, measured, looked at, and made small."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -26,7 +26,8 @@ from agenticiqa.vision.picture_facts import BLANK_DEVIATION
 from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene
 from agenticiqa.vocabulary import SEVERITIES
 
-MEANINGS: dict[str, str] = read_data("auditing/findings.yaml")
+_WORDS = read_data("auditing/findings.yaml")
+MEANINGS: dict[str, str] = _WORDS["meanings"]
 """What each finding means, in the order in which they are told. Those from ``poor`` on are the vision model's alone."""
 NAMES = tuple(MEANINGS)
 
@@ -193,15 +194,6 @@ Nobody asked about the picture: these keep findings away from good photographs, 
 """
 CALLED_OVEREXPOSED = 0.95
 """How likely people must call a picture too bright: white skies and snow look so to the model alone."""
-_BY_CATEGORY = {
-    "Blurs": "blurry",
-    "Color distortions": "off_color",
-    "Compression": "compressed",
-    "Noise": "noisy",
-    "Sharpness": "oversharpened",
-    "Contrast": "bad_contrast",
-    "Spatial distortions": "distorted",
-}
 _BY_FLAW = {name: name for name in ("motion_blur", "out_of_focus", "hazy")}
 _BY_FLAW |= {"too_dark": "dark", "too_bright": "light"}
 _OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
@@ -240,7 +232,7 @@ def _sort(look: Look) -> str:
 
 def _findings(look: Look) -> Findings:
     reading, found = look.reading, {}
-    for category, name in _BY_CATEGORY.items():
+    for category, name in _WORDS["by_category"].items():
         chance = sum(reading.severity_probabilities[category][COUNTS_FROM:])
         if chance >= LEAST_CHANCE.get(name, FLAW_THRESHOLD):
             found[name] = f"{category.lower()}: {look.severity_name(category)}"

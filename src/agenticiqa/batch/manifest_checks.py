@@ -153,10 +153,7 @@ def check_manifest(
     on_problem: ProblemListener = lambda _line, _problem: None,
     look_for_files: bool = False,
 ) -> Checked:
-    """Read all rows once. ``on_problem`` hears of every problem, and with ``look_for_files`` of missing pictures.
-
-    None of ``outputs`` may be the manifest or a picture of it, whatever its name.
-    """
+    """Read all rows once; ``on_problem`` hears of every fault, of outputs that are inputs and of missing files."""
     there = [output for output in outputs if output.exists()]
     for output in there:
         refuse_to_replace(output, inputs=[manifest.file] if manifest.file else [], overwrite=True)

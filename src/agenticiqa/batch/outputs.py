@@ -1,7 +1,4 @@
-"""Where results go and in which form: lines of JSON, or a table of them as CSV.
-
-A row has what people filter by in columns of its own, and everything nested as JSON text.
-"""
+"""Where results go: lines of JSON, or CSV with columns to filter by and everything nested as JSON text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Requests and tokens per minute, shared by everything in this process that asks the same provider.
-
-A provider that answers "too many requests" makes all of its callers wait, not only the one that it answered.
-"""
+"""Requests and tokens per minute, shared by all callers of a provider: "too many requests" makes all wait."""
 
 import logging
 import threading

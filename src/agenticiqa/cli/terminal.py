@@ -157,17 +157,13 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def output_console() -> Console:
-    """Results go to standard output."""
-    return _console()
-
-
 def error_console() -> Console:
     """Progress, warnings and errors go to standard error, so that results can be piped."""
-    return _console(stderr=True)
+    return output_console(stderr=True)
 
 
-def _console(*, stderr: bool = False) -> Console:
+def output_console(*, stderr: bool = False) -> Console:
+    """Results go to standard output."""
     # Imported here: commands that print plain text or JSON start faster without.
     from rich.console import Console
 

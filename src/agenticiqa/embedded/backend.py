@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+from agenticiqa import vlm_client
 from agenticiqa.answers import asks_for_rating
 from agenticiqa.embedded import findings, steps
 from agenticiqa.embedded.advising import advice_for
@@ -24,20 +25,6 @@ from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.state import ExecutorOutput, PlannerOutput
 from agenticiqa.tools import aiqa_fr, aiqa_nr
 from agenticiqa.vision.network import WEIGHTS, Vision, load_vision, weights_version
-from agenticiqa.vlm_client import (
-    Analysis,
-    Distortions,
-    Images,
-    Mode,
-    OfferedTool,
-    Provider,
-    Question,
-    Readiness,
-    Selection,
-    TypedBackend,
-    Verdict,
-    VLMClient,
-)
 from agenticiqa.vocabulary import GLOBAL
 
 # One cell of the vision model: less holds nothing to judge.
@@ -51,12 +38,12 @@ _PICTURE = re.compile(
 _RATES = re.compile(r"\b(?:rat(?:e|ing)|scor(?:e|ing)|grade|assess|judge|evaluate|quality)\b", re.IGNORECASE)
 
 
-class EmbeddedBackend(TypedBackend):
+class EmbeddedBackend(vlm_client.TypedBackend):
     """Reads its question once, and looks at each object of it once."""
 
     own_tools = frozenset({aiqa_nr.SPEC.name, aiqa_fr.SPEC.name})
 
-    def __init__(self, asked: Question, looker: Looker, name: str) -> None:
+    def __init__(self, asked: vlm_client.Question, looker: Looker, name: str) -> None:
         self.name = name
         self._asked = asked
         self._looker = looker
@@ -84,7 +71,7 @@ class EmbeddedBackend(TypedBackend):
     def prefetch(self) -> None:
         self._look_for(GLOBAL)
 
-    def mode(self, suggested: Mode) -> Mode:  # noqa: ARG002 - the reader knows better than the wording
+    def mode(self, suggested: vlm_client.Mode) -> vlm_client.Mode:  # noqa: ARG002 - the reader knows better than the wording
         meaning = self._question.meaning
         if self._question.tools and not _RATES.search(meaning.text):
             return "explanation"  # the value of a tool is asked for, or a question to answer with it
@@ -98,16 +85,18 @@ class EmbeddedBackend(TypedBackend):
         plan = steps.plan_for(self._question, has_reference=self._asked.has_reference)
         return steps.widened(plan) if plan == previous else plan
 
-    def detect(self, scope: Sequence[str]) -> Distortions:
+    def detect(self, scope: Sequence[str]) -> vlm_client.Distortions:
         return {name: self._find(name).look.visible() for name in scope}
 
-    def analyse(self, distortions: Mapping[str, Sequence[str]]) -> Analysis:
+    def analyse(self, distortions: Mapping[str, Sequence[str]]) -> vlm_client.Analysis:
         return {name: [judged(kind, self._find(name)) for kind in kinds] for name, kinds in distortions.items()}
 
-    def select(self, distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool]) -> Selection:
+    def select(
+        self, distortions: Mapping[str, Sequence[str]], tools: Sequence[vlm_client.OfferedTool]
+    ) -> vlm_client.Selection:
         return findings.select(distortions, tools, has_reference=self._asked.has_reference)
 
-    def answer(self, mode: Mode, plan: PlannerOutput, evidence: ExecutorOutput) -> Verdict:
+    def answer(self, mode: vlm_client.Mode, plan: PlannerOutput, evidence: ExecutorOutput) -> vlm_client.Verdict:
         reference = self._asked.reference if plan.reference_mode == "Full-Reference" else None
         find = self._find if reference is None else partial(self._find_beside, reference, evidence)
         verdict = steps.answer(steps.AnswerTask(self._asked, self._question, mode, plan, evidence, find))
@@ -152,7 +141,7 @@ def _seen(look: Look, note: str | None = None) -> Seen:
 # --- How the embedded backend is found and made ---
 
 
-class EmbeddedClient(VLMClient):
+class EmbeddedClient(vlm_client.VLMClient):
     """Brings a typed backend instead of a language model. Safe to use from several threads."""
 
     cacheable = False
@@ -166,23 +155,23 @@ class EmbeddedClient(VLMClient):
     def identity(self) -> str:
         return f"{self.backend}@{weights_version()}"
 
-    def typed_backend_for(self, asked: Question) -> EmbeddedBackend:
+    def typed_backend_for(self, asked: vlm_client.Question) -> EmbeddedBackend:
         return EmbeddedBackend(asked, self._looker, str(self._vision.about["name"]))
 
-    def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:  # noqa: ARG002 - no prompt can be read
+    def generate(self, prompt: str, images: vlm_client.Images = None, **kwargs: Any) -> str:  # noqa: ARG002 - no prompt can be read
         raise BackendError(
             "The embedded backend is no language model: it needs a picture and cannot read a free prompt.",
             hint="Ask it through assess, or use a vision-language model.",
         )
 
 
-def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001 - every provider is made alike
+def _readiness(settings: ProviderSettings) -> vlm_client.Readiness:  # noqa: ARG001 - every provider is made alike
     if not (WEIGHTS / "model.json").is_file():
-        return Readiness(ready=False, reason="its weights are missing: install agenticiqa again")
-    return Readiness(ready=True, reason="runs here, without key, GPU or network")
+        return vlm_client.Readiness(ready=False, reason="its weights are missing: install agenticiqa again")
+    return vlm_client.Readiness(ready=True, reason="runs here, without key, GPU or network")
 
 
-PROVIDER = Provider(
+PROVIDER = vlm_client.Provider(
     name="embedded",
     description="A vision model of our own on this machine: no key, no GPU, no network",
     create=lambda backend, _model, _settings: EmbeddedClient(backend, load_vision()),

@@ -117,9 +117,8 @@ def _statements(category: str, measures: LookMeasures) -> list[Statement]:
 def _edges(width: float, _: LookMeasures) -> Statement:
     is_normal = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
     plain = {True: "its edges are crisp", False: "its edges are soft", None: ""}[is_normal]
-    return Statement(
-        f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", is_normal, plain
-    )
+    text = f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture"
+    return Statement(text, is_normal, plain)
 
 
 def _smear(length: float, m: LookMeasures) -> Statement | None:
@@ -127,11 +126,8 @@ def _smear(length: float, m: LookMeasures) -> Statement | None:
     # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
     if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
         return None
-    return Statement(
-        f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal",
-        False,
-        "its detail is smeared one way",
-    )
+    text = f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal"
+    return Statement(text, False, "its detail is smeared one way")
 
 
 def _grain(sigma: float, m: LookMeasures) -> Statement:
@@ -160,9 +156,8 @@ def _ripples(ripple: float, _: LookMeasures) -> Statement:
 def _bands(share: float, _: LookMeasures) -> Statement | None:
     if share < BANDED_PERCENT:
         return None
-    return Statement(
-        f"{share:.1f} % of the pixels lie on contours of flat steps", False, "its smooth tones break into steps"
-    )
+    text = f"{share:.1f} % of the pixels lie on contours of flat steps"
+    return Statement(text, False, "its smooth tones break into steps")
 
 
 def _exposure(mean: float, _: LookMeasures) -> Statement:
@@ -196,28 +191,23 @@ def _contrast(rms: float, _: LookMeasures) -> Statement:
 def _haze(dark: float, _: LookMeasures) -> Statement | None:
     if dark < HAZY:
         return None
-    return Statement(
-        f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", False, "a veil lies over it"
-    )
+    text = f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture"
+    return Statement(text, False, "a veil lies over it")
 
 
 def _saturation(mean: float, _: LookMeasures) -> Statement:
     word = "weak" if mean < GREYISH else "very strong" if mean > GARISH else "moderate"
-    return Statement(
-        f"Mean colour saturation is {mean:.2f} of 1 ({word})",
-        word == "moderate",
-        f"its colours are {'of ordinary strength' if word == 'moderate' else word}",
-    )
+    text, plain = f"Mean colour saturation is {mean:.2f} of 1 ({word})", "of ordinary strength"
+    return Statement(text, word == "moderate", f"its colours are {plain if word == 'moderate' else word}")
 
 
 def _cast(_: float, m: LookMeasures) -> Statement | None:
     factor, angle = m.detail("colour_cast", "cast_factor"), m.detail("colour_cast", "hue_degrees")
     if factor is None or angle is None or factor < STRONG_CAST:
         return None
+    lean = f"colours lean towards {hue_name(angle)}"
     return Statement(
-        f"The colours lean towards {hue_name(angle)}: their mean is {factor:.1f} times as far from grey as they spread",
-        False,
-        f"its colours lean towards {hue_name(angle)}",
+        f"The {lean}: their mean is {factor:.1f} times as far from grey as they spread", False, f"its {lean}"
     )
 
 

@@ -59,10 +59,7 @@ class ObjectPlace:
 
 
 def locate(item: Part, image: LoadedImage, *, alone: bool = False) -> ObjectPlace:
-    """The region a question means, or the whole picture with a note that says so.
-
-    Asked about ``alone``, a thing that nothing here knows is taken for what stands out where that is clearly one thing.
-    """
+    """The region a question means, or all with a note; ``alone``: an unknown thing is taken for what stands out."""
     noun = item.noun.casefold()
     found: ObjectPlace | None = None
     if noun == "face" or NUMBERED_FACE.fullmatch(item.name):

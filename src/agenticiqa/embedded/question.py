@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal, cast
 
+from agenticiqa._data import read_data
 from agenticiqa.answers import MAX_OPTIONS, lettered, split_question
 from agenticiqa.embedded.parts import Part, parse_part, position_in
 from agenticiqa.embedded.properties import Property, properties
@@ -29,32 +30,9 @@ UNSURE = 0.5
 _ALSO_ASKED = 0.5
 _OWN_CLAIM = 0.35
 """The least chance at which an option is taken to name a property of its own."""
-_YES = re.compile(
-    r"^\W*(?:yes|yep|yeah|true|agree|agreed|confirmed|correct|i do|it is|it does|they do|they are)\W*$", re.I
-)
-_NO = re.compile(
-    r"^\W*(?:no|nope|nah|false|disagree|i don'?t|it isn'?t|it doesn'?t|they don'?t|they aren'?t)\W*$", re.I
-)
+_SAID = {name: re.compile("|".join(forms), re.I) for name, forms in read_data("embedded/option_words.yaml").items()}
+"""What options say that claim no amount of anything."""
 _NUMBER = re.compile(r"^\W*(\d+(?:\.\d+)?)\s*(?:%|percent|stars?|points?|/\s*\d+|out of \d+)?\W*$", re.I)
-_UNKNOWN = re.compile(
-    r"\b(?:can'?t|cannot|couldn'?t|could not|hard to|impossible to|unable to|not able to)\s+(?:\w+\s+)?"
-    r"(?:tell|say|judge|see|determine|decide|know|assess)\b|\bnot sure\b|\bunsure\b|\bdon'?t know\b|\bno idea\b"
-    r"|^\W*(?:unknown|other|unclear|undecided|it depends|depends|no answer|n/?a)\W*$",
-    re.I,
-)
-_ABSENT = re.compile(
-    r"^\W*(?:there(?:'s| is| are|'re) (?:no|none|not)\b|no such\b|not (?:present|there)\b"
-    r"|not in the (?:picture|image|photo|frame)\b"
-    r"|no [\w ]+ (?:here|there|in it)\b|neither exists|doesn'?t exist|does not exist|it is not there)",
-    re.I,
-)
-_NONE = re.compile(
-    r"^\W*(?:none\b|neither\b|nothing\b|nowhere\b|not any\b|it hasn'?t any|no (?:blur|noise|flaws?|problems?|"
-    r"distortions?|defects?|issues?|symmetry|damage|artefacts?|artifacts?)\W*$)",
-    re.I,
-)
-_ALL = re.compile(r"^\W*(?:all\b|everything|everywhere|every (?:part|one)|the whole|both\b|equally everywhere)", re.I)
-_SAME = re.compile(r"\b(?:same|equal|equally|alike|identical|no difference|similar|about as)\b|^\W*both\W*$", re.I)
 _NAMED_TOOL = re.compile(
     r"\b(?:use|using|with|by|via|apply|run|try)\s+(?:the\s+)?([A-Za-z][\w.+-]*)\s+"
     r"(?:metrics?|index|tool|algorithm|measure|score|model)\b",
@@ -261,18 +239,20 @@ _THERE = re.compile(r"^\W*(?:is|are|was|were|do you see|can you see)\s+(?:there|
 def _option(meaning: Meaning, letter: str, text: str, amount: float | None) -> OptionMeaning:
     """By hand what claims nothing and a plain yes or no; amounts by the network; else what the option itself names."""
     known, found = meaning.known(), OptionMeaning(letter, text)
-    if _UNKNOWN.search(text) or _ABSENT.search(text):
-        return replace(found, claim="unknown" if _UNKNOWN.search(text) else "not_present")
+    for claim in ("unknown", "not_present"):
+        if _SAID[claim].search(text):
+            return replace(found, claim=claim)
+    yes, no = (bool(_SAID[word].match(text)) for word in ("yes", "no"))
     if known is not None and known.has_scale and meaning.form not in ("which", "where", "compare"):
-        if meaning.end and (_YES.match(text) or _NO.match(text)):
-            amount = float(bool(_YES.match(text)) == (meaning.end > 0))
+        if meaning.end and (yes or no):
+            amount = float(yes == (meaning.end > 0))
         if amount is not None:
             return replace(found, property=known.name, amount=round(amount, 3), claim=known.value_in(text))
-    elif known is not None and meaning.form in ("yes_no", "good_enough") and (_YES.match(text) or _NO.match(text)):
-        return replace(found, property=known.name, amount=float(bool(_YES.match(text))))
-    same = meaning.compares and _SAME.search(text)
-    claim = "same" if same else "none" if _NONE.search(text) else "all" if _ALL.search(text) else None
-    found = replace(found, claim=claim or (known.value_in(text) if known else None))
+    elif known is not None and meaning.form in ("yes_no", "good_enough") and (yes or no):
+        return replace(found, property=known.name, amount=float(yes))
+    same = meaning.compares and _SAID["same"].search(text)
+    common = "same" if same else next((word for word in ("none", "all") if _SAID[word].search(text)), None)
+    found = replace(found, claim=common or (known.value_in(text) if known else None))
     if found.claim is None and meaning.form in ("where", "compare"):
         named = parse_part(f"{text[:1].lower()}{text[1:]}")
         part = next((each for each in meaning.parts if each.noun == named.noun), named)

@@ -1,8 +1,4 @@
-"""The question reader: a small sentence encoder that was taught what questions about pictures mean.
-
-It runs on ONNX Runtime and ``tokenizers`` alone. How it was taught and how well it reads stands in
-``training/reader/README.md``.
-"""
+"""The question reader: a small sentence encoder (ONNX), taught and tested as ``training/reader/README.md`` says."""
 
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""What counts as enough evidence (coverage, gaps, contradictions), and regions that a plan must cover.
-
-The decision is conservative. Only a clear gap in something the plan asked for sends the run back to the planner.
-"""
+"""Whether evidence suffices (only a clear gap in what was planned is worth a replan), and regions a plan must cover."""
 
 import logging
 import re

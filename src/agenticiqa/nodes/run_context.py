@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from agenticiqa import vlm_client
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
 from agenticiqa.models.backends import BackendChoice, choose_backends, create_vlm_client, usable
@@ -33,15 +34,6 @@ from agenticiqa.state import (
 )
 from agenticiqa.tools.measuring import ToolJob
 from agenticiqa.tools.registry import ToolRegistry, default_registry
-from agenticiqa.vlm_client import (
-    REFERENCE_IMAGE_LABEL,
-    TEST_IMAGE_LABEL,
-    LabelledImage,
-    ModelRequest,
-    Question,
-    TypedBackend,
-    VLMClient,
-)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -119,7 +111,7 @@ class RunContext:
     """Everything that serves one run and is not part of its result."""
 
     settings: Settings = field(default_factory=load_settings)
-    clients: Mapping[str, VLMClient] = field(default_factory=dict)
+    clients: Mapping[str, vlm_client.VLMClient] = field(default_factory=dict)
     """Ready-made clients by role, for callers that bring their own."""
     tools: ToolRegistry = field(default_factory=default_registry)
     cache: DiskCache | None = None
@@ -137,14 +129,14 @@ class RunContext:
     """What tools could not measure for a reason that stays: they are not tried again when the planner plans again."""
     error_kind: str = "no_answer"
     """The machine-readable name of the last failure, for a run that has no answer."""
-    _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
+    _made: dict[str, vlm_client.VLMClient] = field(default_factory=dict, repr=False)
     _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while a client is made; shared by the runs that share clients."""
     _choices: dict[str, BackendChoice | BackendUnavailableError] = field(default_factory=dict, repr=False)
     """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
-    _asked: Question | None = field(default=None, repr=False)
-    _typed_backends: dict[int, TypedBackend | None] = field(default_factory=dict, repr=False)
+    _asked: vlm_client.Question | None = field(default=None, repr=False)
+    _typed_backends: dict[int, vlm_client.TypedBackend | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def image(self, path: str) -> LoadedImage:
@@ -163,10 +155,13 @@ class RunContext:
         given = self.pictures.get(path) or given_picture(path)
         return given.peek(self.settings.pipeline.images) if given.peek else self.image(path).size
 
-    def labelled_pictures(self, state: AgenticIQAState) -> tuple[LabelledImage, ...]:
+    def labelled_pictures(self, state: AgenticIQAState) -> tuple[vlm_client.LabelledImage, ...]:
         """For a model: the test picture and, where there is one, the reference."""
-        paths = {TEST_IMAGE_LABEL: state["image_path"], REFERENCE_IMAGE_LABEL: state.get("reference_path")}
-        return tuple(LabelledImage(label, self.image(path)) for label, path in paths.items() if path)
+        paths = {
+            vlm_client.TEST_IMAGE_LABEL: state["image_path"],
+            vlm_client.REFERENCE_IMAGE_LABEL: state.get("reference_path"),
+        }
+        return tuple(vlm_client.LabelledImage(label, self.image(path)) for label, path in paths.items() if path)
 
     def loaded_image(self, path: str) -> LoadedImage | None:
         """The picture if it could be loaded during the run."""
@@ -188,7 +183,7 @@ class RunContext:
                 self._choices.update(choose_backends(self.settings))
             return usable(self._choices[role])
 
-    def asked(self, state: AgenticIQAState) -> Question:
+    def asked(self, state: AgenticIQAState) -> vlm_client.Question:
         """The run's question, read once; a question that cannot be asked is refused here."""
         with self._lock:
             if self._asked is None:
@@ -198,7 +193,7 @@ class RunContext:
                 self.settings.pipeline.check_query_length(query)
                 question, listed = split_question(query)
                 image, reference = state["image_path"], state.get("reference_path")
-                self._asked = Question(
+                self._asked = vlm_client.Question(
                     query,
                     question,
                     lettered(given) if given else listed,
@@ -217,11 +212,11 @@ class RunContext:
         fields: Mapping[str, str],
         schema: type[BaseModel],
         answer_letters: Sequence[str] = (),
-    ) -> ModelRequest:
+    ) -> vlm_client.ModelRequest:
         """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
         known = {"query": state["query"].strip(), "earlier": earlier_turns(state.get("earlier") or ())}
         system, user = self.prompts.fill(template, {**known, **fields})
-        return ModelRequest(
+        return vlm_client.ModelRequest(
             system=system,
             user=user,
             images=self.labelled_pictures(state),
@@ -230,7 +225,7 @@ class RunContext:
             **self.settings.role(role).model_dump(include={"temperature", "top_p", "max_tokens", "timeout_s"}),
         )
 
-    def model_caller(self, role: str, asked: Question, *, deadline: float | None = None) -> ModelCaller:
+    def model_caller(self, role: str, asked: vlm_client.Question, *, deadline: float | None = None) -> ModelCaller:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return ModelCaller(
@@ -244,7 +239,9 @@ class RunContext:
             secrets=self.settings.secrets,
         )
 
-    def _typed_backend(self, client: VLMClient, asked: Question) -> TypedBackend | None:
+    def _typed_backend(
+        self, client: vlm_client.VLMClient, asked: vlm_client.Question
+    ) -> vlm_client.TypedBackend | None:
         with self._lock:
             if id(client) not in self._typed_backends:
                 self._typed_backends[id(client)] = client.typed_backend_for(asked)
@@ -264,7 +261,7 @@ class RunContext:
 
         threading.Thread(target=look, name="look ahead", daemon=True).start()
 
-    def _clients_of(self, role: str) -> list[VLMClient]:
+    def _clients_of(self, role: str) -> list[vlm_client.VLMClient]:
         if role in self.clients:
             return [self.clients[name] for name in (role, f"{role}.fallback") if name in self.clients]
         fallback = self.settings.role(role).fallback_backend
@@ -276,7 +273,7 @@ class RunContext:
                 logger.debug("The %s has no fallback: %s", role, error)
         return clients
 
-    def _client(self, backend: str) -> VLMClient:
+    def _client(self, backend: str) -> vlm_client.VLMClient:
         with self._making:
             if backend not in self._made:
                 self._made[backend] = create_vlm_client(backend, self.settings)

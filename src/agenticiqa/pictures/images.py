@@ -209,10 +209,7 @@ def check_allowed(path: str | Path, roots: Sequence[Path]) -> tuple[Path, Path]:
 
 
 def read_beneath(path: str | Path, roots: Sequence[Path], max_bytes: int) -> bytes:
-    """A file below one of the folders, opened once: a link that is put into its way meanwhile leads nowhere.
-
-    Links that are there lead where :func:`check_allowed` lets them. Raises ImageError or OSError.
-    """
+    """A file below one of the folders, opened once, so that no link put in its way leads out; ImageError or OSError."""
     root, real = check_allowed(path, roots)
     with open(_open_beneath(root, real.relative_to(root).parts), "rb") as file:
         about = os.fstat(file.fileno())

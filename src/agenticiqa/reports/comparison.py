@@ -142,9 +142,8 @@ def render_page(found: Comparison, limits: ImageLimits) -> str:
     sides = [result for result in (found.a, found.b) if result is not None]
     articles = [_verdict(found, limits), *(picture_article(report_item(result, limits)) for result in sides)]
     models = [model for result in sides for model in look.models_of(result.metadata)]
-    return look.page(
-        f"{look.shown_name(found.image_a)} or {look.shown_name(found.image_b)}?", "".join(articles), models
-    )
+    title = f"{look.shown_name(found.image_a)} or {look.shown_name(found.image_b)}?"
+    return look.page(title, "".join(articles), models)
 
 
 def notebook_view(found: Comparison, limits: ImageLimits) -> str:
@@ -160,15 +159,8 @@ def _verdict(found: Comparison, limits: ImageLimits, side: int = look.SHOWN_SIDE
         return f"<article><h2>No verdict</h2>{look.quiet(names)}<p>{text}</p></article>"
     head = f"<h2>{text}</h2>{look.quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
     reasons = "".join(f"<li>{escape(line)}</li>" for line in [*found.reasons, *found.notes])
-    rows = [
-        (
-            row.tool,
-            _value(row.raw_a, row.calibrated_a),
-            _value(row.raw_b, row.calibrated_b),
-            row.error or row.better or "",
-        )
-        for row in found.tools
-    ]
+    values = [(row, _value(row.raw_a, row.calibrated_a), _value(row.raw_b, row.calibrated_b)) for row in found.tools]
+    rows = [(row.tool, of_a, of_b, row.error or row.better or "") for row, of_a, of_b in values]
     tools = look.table(("Tool", "A: raw (1..5)", "B: raw (1..5)", "Better"), rows)
     return f'<article><div class="head">{head}</div>{f"<ul>{reasons}</ul>" if reasons else ""}{tools}</article>'
 
@@ -213,7 +205,6 @@ def _figures(found: Comparison, limits: ImageLimits, longest: int) -> str:
         shown.append(look.figure(look.thumbnail(picture, longest), caption, regions, picture.size))
     difference = difference_of(pictures)
     if difference is not None:
-        shown.append(
-            look.figure(difference.picture(look.thumbnail(pictures.a, longest)), f"{MAP_CAPTION} ({difference.shows})")
-        )
+        drawn = difference.picture(look.thumbnail(pictures.a, longest))
+        shown.append(look.figure(drawn, f"{MAP_CAPTION} ({difference.shows})"))
     return f'<div class="pictures">{"".join(shown)}</div>'

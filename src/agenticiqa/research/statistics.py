@@ -1,8 +1,4 @@
-"""The figures that quality assessment is judged by, each with its uncertainty.
-
-Everything here is a thin, typed face of SciPy: a figure that the data do not define (one sample, a constant) is None
-and never a number.
-"""
+"""The figures that quality assessment is judged by, through SciPy; one that the data do not define is None."""
 
 import math
 import warnings

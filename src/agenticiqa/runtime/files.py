@@ -1,7 +1,4 @@
-"""Files: one writer each, room on the disk, written whole or not at all, private ones, and temporary folders.
-
-A lock belongs to the process: it is gone when the process is, however it ends.
-"""
+"""Files: one writer each (locks end with their process), room, whole or not at all, private, and temporary ones."""
 
 import errno
 import os
@@ -125,10 +122,7 @@ def make_private(file: Path) -> None:
 
 
 def refuse_to_replace(output: Path, *, inputs: Iterable[str | Path] = (), overwrite: bool = False) -> None:
-    """Refuse a file that the work reads, however it is called, and one that is there and may not be replaced.
-
-    Asked before anything is spent. Whatever is no plain file (a device, a pipe) cannot be lost by writing to it.
-    """
+    """Refuse a file that the work reads, by any name, and, without ``overwrite``, one that is there; streams pass."""
     there = stat_or_none(output)
     if there is None or is_stream(output):
         return
@@ -183,10 +177,7 @@ def write_atomic(path: Path, content: str | bytes, *, private: bool = False) -> 
 
 @contextmanager
 def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
-    """A stream for what is written piece by piece; the file appears when the block ends well.
-
-    A durable one is on the disk by then; what may be lost in a power cut need not wait for that.
-    """
+    """A stream for what is written piece by piece; the file, durable or not, appears when the block ends well."""
     if is_stream(path):
         # There is nothing to keep whole, and a file moved there would take the device's place.
         try:

@@ -265,10 +265,7 @@ def pyiqa_spec(entry: CatalogueEntry, settings: PyiqaSettings) -> MetricSpec:
 def fetch(
     entry: CatalogueEntry, settings: ToolSettings | None = None, folder: Path | None = None, archive: Path | None = None
 ) -> str:
-    """Get what the tool lacks and prove that it runs; returns what was done, in words.
-
-    ``archive`` is what would be downloaded, for DISTS on a machine without a connection.
-    """
+    """Get what the tool lacks (DISTS: from ``archive`` if given), prove that it runs, and say what was done."""
     settings, folder = settings or ToolSettings(), folder or tools_folder()
     found = availability(entry, settings, folder)
     if found.ready:

@@ -31,10 +31,7 @@ def badness_of(local: FloatArray, spec: MetricSpec) -> FloatArray:
 
 
 class MapFolder:
-    """Writes maps as ``STEM_TOOL[_REGION].npy`` and ``.png``; two pictures of one stem keep their endings.
-
-    A file that is there is kept unless ``overwrite``; one of ``inputs`` always is.
-    """
+    """Writes ``STEM_TOOL[_REGION].npy`` and ``.png``, never over ``inputs``, over others only with ``overwrite``."""
 
     def __init__(self, folder: Path, *, inputs: Iterable[str | Path | None] = (), overwrite: bool = False) -> None:
         self.folder = folder

@@ -76,10 +76,7 @@ def measuring_need(
 def assessing_need(
     sizes: Sequence[Size], tools: ToolRegistry, largest: int, *, has_reference: bool, resize: bool = False
 ) -> int:
-    """Of asking the agents: the pictures, a look at them, and any tool they may choose that can be had at all.
-
-    Which tools run is up to the agents; those that need more than ``largest`` are refused when they are chosen.
-    """
+    """Of asking the agents: the pictures, a look at them, and any tool that needs no more than ``largest``."""
     sizes = sizes_once_scaled(sizes, resize=resize)
     pixels = max(map(pixels_of, sizes))
     base_need = pictures_need(sizes) + max(RESIZING_BYTES if resize else OPENING_BYTES, LOOKING_BYTES) * pixels

@@ -18,19 +18,9 @@ from pathlib import Path
 
 from agenticiqa.errors import ConfigError, ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
+from agenticiqa.tools import catalogue
 from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations
-from agenticiqa.tools.catalogue import (
-    ENGLISH_WORDS,
-    CatalogueEntry,
-    availability,
-    catalogue_names,
-    has_memory_intensive_tools,
-    load_catalogue,
-    make_metric,
-    same_tool,
-    tool_key,
-    tools_folder,
-)
+from agenticiqa.tools.catalogue import CatalogueEntry, load_catalogue, same_tool, tool_key
 from agenticiqa.tools.metrics import Metric, MetricSpec
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -198,13 +188,10 @@ class ToolRegistry:
         raise ToolUnavailableError(f"There is no tool {name!r} here.{suggestion}", hint=hint, client_hint=hint)
 
     def named_in(self, text: str) -> list[str]:
-        """Tools that a text names, also those that cannot run here, so that the reason can be reported.
-
-        Probes are named like ordinary words ("noise"), so they do not count here.
-        """
+        """Tools that a text names, also those that cannot run here; not probes, which are named like words."""
         words = {tool_key(word) for word in re.findall(r"[\w-]+", text)}
         proper = [name for name in self.known_names() if not name.islower()]
-        return [name for name in proper if tool_key(name) in words - ENGLISH_WORDS or name in text.split()]
+        return [name for name in proper if tool_key(name) in words - catalogue.ENGLISH_WORDS or name in text.split()]
 
     def offered(self, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
         """Tools that can score a picture of this size; those that use the reference come first when there is one."""
@@ -242,7 +229,7 @@ class ToolRegistry:
 
 def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
     """Everything that runs on this machine under these settings; put together once per process."""
-    return _registry(settings or ToolSettings(), tools_folder())
+    return _registry(settings or ToolSettings(), catalogue.tools_folder())
 
 
 class _DefaultRegistry(ToolRegistry):
@@ -266,10 +253,10 @@ class _DefaultRegistry(ToolRegistry):
     @property
     def are_low_memory(self) -> bool:
         # Known without importing a metric: only installed or fetched tools need more.
-        return not has_memory_intensive_tools(self._folder) and not _entry_points()
+        return not catalogue.has_memory_intensive_tools(self._folder) and not _entry_points()
 
     def known_names(self) -> list[str]:
-        return [*catalogue_names(), *(point.name for point in _entry_points())]
+        return [*catalogue.catalogue_names(), *(point.name for point in _entry_points())]
 
 
 _registry = lru_cache(maxsize=8)(_DefaultRegistry)
@@ -280,11 +267,11 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
     calibrations = _calibrations(settings)
     tools, unavailable = [], {}
     for entry in load_catalogue().values():
-        found = availability(entry, settings, folder)
+        found = catalogue.availability(entry, settings, folder)
         if not found.ready:
             unavailable[entry.name] = found.reason
             continue
-        metric = make_metric(entry, found.provider, settings, folder)
+        metric = catalogue.make_metric(entry, found.provider, settings, folder)
         calibration = calibrations.get(entry.name)
         if calibration is None and metric.spec.unit.startswith("opinion"):
             source = "the value is an opinion already"

@@ -200,10 +200,7 @@ class Vision:
         self.sorts: tuple[str, ...] = tuple(self.about["sorts"])
 
     def look(self, picture: Bytes, *, longest: int | None = LONGEST, mirrored: bool = True) -> Features:
-        """See a picture (H×W×3 RGB, 8 bit). ``longest=None`` keeps the native resolution at any size.
-
-        ``mirrored`` looks a second time at the mirrored picture: twice the time, steadier answers.
-        """
+        """See a picture (H×W×3 RGB, 8 bit), reduced to ``longest`` unless None; ``mirrored``: its mirror image too."""
         height, width = picture.shape[:2]
         longer = max(height, width)
         if longest is not None and longer > longest:
@@ -222,9 +219,8 @@ class Vision:
         coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
         reduced = _reduced(Image.fromarray(coarse), scale * step)
         places = [(height * row // 6, width * column // 6) for row, column in WINDOW_PLACES]
-        places += [
-            (row * step, column * step) for row, column in _smooth_places(np.asarray(coarse, np.uint8), WINDOW // step)
-        ]
+        smooth = _smooth_places(np.asarray(coarse, np.uint8), WINDOW // step)
+        places += [(row * step, column * step) for row, column in smooth]
         windows = [self._cells(_window(picture, *place), mirrored=False) for place in places]
         content, tokens = self._content(Image.fromarray(reduced), mirrored=False)
         return Features(

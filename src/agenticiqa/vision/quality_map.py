@@ -13,10 +13,7 @@ _maps = LRUCache[Floats](max_size=8)
 
 
 def quality_map(image: LoadedImage, scene: Scene | None = None) -> Floats:
-    """Rows × columns of cells (32×32 pixels), 1 (bad) to 5 (excellent); ``scene`` where it was looked at already.
-
-    A report and a comparison ask for the same one several times, so the last ones are kept.
-    """
+    """Rows × columns of cells (32×32 pixels), 1 (bad) to 5 (excellent), kept a while; ``scene``: if known already."""
 
     def make() -> Floats:
         found = (scene or Scene.of(load_vision(), image.rgb)).score_map()

@@ -12,18 +12,10 @@ import numpy as np
 from agenticiqa.pictures.images import UInt8Image
 from agenticiqa.vision.network import Features, Floats, LRUCache, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
-from agenticiqa.vocabulary import flaws_meant, kind_titles, kinds_seen_as
+from agenticiqa.vocabulary import flaw_titles, flaws_meant, kind_titles, kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
 FLAW_THRESHOLD = 0.5
-FLAW_TITLES = {
-    "motion_blur": "Motion blur",
-    "out_of_focus": "Missed focus",
-    "too_dark": "Underexposure",
-    "too_bright": "Overexposure",
-    "hazy": "Haze",
-}
-"""Flaws that say more than their category."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +94,12 @@ class Scene:
         return {name: reading.kinds[name] for name in own}
 
     def likeliest_kind(self, category: str, reading: Reading) -> tuple[str | None, float]:
-        """The title of a category's likeliest kind, and its share of what speaks for the category.
-
-        A flaw that is there says it: it was learnt from photographs, the kinds from made damage.
-        """
+        """A category's likeliest kind by title, and its share; a flaw that is there comes first."""
         flaws = {name: reading.flaws[name] for name, of in self.vision.flaws.items() if of == category}
-        named = {name: chance for name, chance in flaws.items() if name in FLAW_TITLES and chance > FLAW_THRESHOLD}
+        named = {name: chance for name, chance in flaws.items() if name in flaw_titles() and chance > FLAW_THRESHOLD}
         if named:
             clearest = max(named, key=lambda each: named[each])
-            return FLAW_TITLES[clearest], min(1.0, named[clearest] / max(reading.presence(category), 1e-6))
+            return flaw_titles()[clearest], min(1.0, named[clearest] / max(reading.presence(category), 1e-6))
         own = self._kinds_of(category, reading)
         total = sum(own.values())
         if total <= 0:

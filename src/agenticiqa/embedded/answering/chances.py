@@ -44,9 +44,7 @@ def claim_chance(told: PropertyReading, asked: Property, end: int) -> float | No
 
 
 def said_chance(problem: AnswerProblem, asked: Property, told: PropertyReading, end: int) -> float | None:
-    """:func:`claim_chance` of the question's own words: "too vivid" claims an excess, "blown out" clipped light,
-    "a bit" less than the plain word, "for A3" a least amount.
-    """
+    """The chance of a question's own words: "too vivid" is an excess, "blown out" clipped light, "for A3" an amount."""
     text = problem.meaning.text
     if told.amounts is not None and end > 0 and not is_damage(asked, told) and EXCESS.search(text):
         return excess_chance(told)

@@ -68,10 +68,8 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     """Without options: by the form of the question."""
     meaning = problem.meaning
     if meaning.form == "other_language":
-        return EmbeddedAnswer(
-            UNABLE_TO_DETERMINE,
-            doubts=("The question does not look English; this backend reads English only.", OTHER_MODELS),
-        )
+        foreign = "The question does not look English; this backend reads English only."
+        return EmbeddedAnswer(UNABLE_TO_DETERMINE, doubts=(foreign, OTHER_MODELS))
     if meaning.form == "how_to_fix":
         return advice(problem)
     if meaning.property is None:
@@ -110,11 +108,8 @@ def said_of_property(problem: AnswerProblem) -> EmbeddedAnswer:
     if asked is None or told is None:
         return unread(asked)
     doubts = (guessed(asked),) if told.guess else ()
-    if (
-        asked.name == "quality"
-        and problem.meaning.form in ("describe", "what_is_wrong")
-        and (flaws := problem.told("flaw"))
-    ):
+    described = asked.name == "quality" and problem.meaning.form in ("describe", "what_is_wrong")
+    if described and (flaws := problem.told("flaw")):
         return EmbeddedAnswer(_first(flaws), (flaws.sentence, told.sentence), doubts=doubts, measured=flaws.measured)
     if asked.name == "flaw" or asked.name in _FACTS or (told.amounts is None and not told.values):
         return EmbeddedAnswer(_first(told), (told.sentence,), doubts=doubts, measured=told.measured)

@@ -1,7 +1,4 @@
-"""Damage as the vision model sees it: its categories, the finer kinds of them, and the flaws of photographs as taken.
-
-A property whose good end is "much" (sharp, well exposed) is read as the lack of its damage.
-"""
+"""Damage as the vision model sees it; what is good when there is much of it (sharp) is read as the lack of damage."""
 
 from dataclasses import dataclass, replace
 from functools import partial

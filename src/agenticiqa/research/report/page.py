@@ -339,13 +339,8 @@ def _article(line: Mapping[str, Any], limits: ImageLimits) -> str:
     """A sample in full: its answer and evidence, or what tools alone measured."""
     if line.get("summarizer_result") is None and line.get("plan") is None:
         rows = [
-            (
-                str(each.get("tool")),
-                _shown(each.get("raw")),
-                _shown(each.get("calibrated")),
-                str(each.get("error") or ""),
-            )
-            for each in line.get("measurements") or []
+            (str(it.get("tool")), _shown(it.get("raw")), _shown(it.get("calibrated")), str(it.get("error") or ""))
+            for it in line.get("measurements") or []
         ]
         name = shown_name(str(line.get("image_path") or ""))
         return f"<article>{quiet(name)}{table(('Tool', 'Raw', '1..5', ''), rows)}</article>"

@@ -1,7 +1,5 @@
 """Probes of what sensors and encoders leave behind: noise, blocks, ripples beside edges, false contours."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -19,10 +17,7 @@ FEWEST_PATCHES = 4 * SIDE * SIDE
 
 
 def noise(views: Views) -> Measurement:
-    """Standard deviation of the noise.
-
-    ``value`` in 8-bit levels; ``details``: ``sigma_red``, ``sigma_green``, ``sigma_blue`` or ``sigma_luma``.
-    """
+    """Standard deviation of the noise in 8-bit levels; ``details``: by channel, ``sigma_red`` … or ``sigma_luma``."""
     picture = views.test
     if picture.is_grey:
         sigma = _sigma(picture.luma())

@@ -4,8 +4,6 @@ The declarations of our own metrics stand in ``metrics.yaml``. A long measuremen
 same idea as ``agenticiqa.runtime.stopping``, whose check is handed in here, because metrics import nothing of the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Probes of blur: how wide edges are, and direction and length of a straight smear."""
 
-from __future__ import annotations
-
 import math
 
 import cv2
@@ -21,10 +19,7 @@ LARGEST_SAMPLE = 1 << 22
 
 
 def sharpness(views: Views) -> Measurement:
-    """Median edge width in pixels: about 1 for a hard step, more for blur.
-
-    ``value`` in pixels; ``details``: edge widths across and down, ``edges``, ``laplacian_variance``.
-    """
+    """Median edge width in pixels, about 1 for a hard step; ``details``: widths across and down, ``edges`` and more."""
     luma = _sample(views.test.luma())
     widths, heights = _edges(luma)
     widths_down, heights_down = _edges(np.ascontiguousarray(luma.T))

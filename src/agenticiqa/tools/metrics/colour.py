@@ -1,7 +1,5 @@
 """Colour: the difference of two pictures (CIEDE2000), and how colourful, saturated and tinted one is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ strip and its intermediate results stay in the processor's cache, which is both 
 passes and what keeps 100-megapixel pictures within memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """FSIM: feature similarity, from phase congruency, gradients and colour."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Similarity of local detail: of gradients (GMSD, MDSI), Haar wavelets (HaarPSI) and bands of a pyramid (NLPD)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """JPEG quality read from a file's own quantisation tables; nothing is estimated from pixels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 
@@ -25,10 +23,7 @@ STANDARD = np.array(
 
 
 def jpeg_quality(tables: Mapping[int, Sequence[int]]) -> float:
-    """The 1..100 setting of the IJG encoder whose luminance table comes nearest.
-
-    ``tables`` is Pillow's ``image.quantization``: table number to 64 values, row by row.
-    """
+    """The 1..100 setting of the IJG encoder whose luminance table comes nearest; ``tables`` as Pillow gives them."""
     luminance = np.asarray(tables.get(0, ()), np.float64)
     if luminance.size != STANDARD.size:
         raise MetricInputError("a JPEG luminance table has 64 values; is this picture a JPEG file?")

@@ -1,7 +1,5 @@
 """Probes of light: mean luminance, contrast, what is blown out or crushed, haze."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 
@@ -49,10 +47,7 @@ WHITE, BLACK = 252.5 / 255, 2.5 / 255
 
 
 def clipping(views: Views) -> Measurement:
-    """Share of pixels without detail in highlights or shadows.
-
-    ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
-    """
+    """Percent of pixels without detail; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` …"""
     picture = views.test
     kept = np.zeros(picture.size, np.float32)
     one_channel = 0

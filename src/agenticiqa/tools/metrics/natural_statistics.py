@@ -4,8 +4,6 @@ Pictures divided by their local contrast have nearly Gaussian values when they a
 that shape. The shapes are fitted by moment matching over a table of shape parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from math import exp, lgamma

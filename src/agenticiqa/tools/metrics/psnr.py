@@ -1,7 +1,5 @@
 """PSNR, the ratio of peak signal to noise: over all RGB values, and of what the eye can see (PSNR-HVS-M)."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

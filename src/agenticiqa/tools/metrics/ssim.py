@@ -1,7 +1,5 @@
 """SSIM: structural similarity of luma, at one scale and at five (MS-SSIM)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import cv2

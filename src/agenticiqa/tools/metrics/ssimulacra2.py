@@ -1,7 +1,5 @@
 """SSIMULACRA 2: structural and edge differences in a perceptual colour space at six scales."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """VIF: visual information fidelity over a steerable pyramid, and on pixels instead of wavelets (VIFp)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """VSI: similarity of visual saliency, gradients and colour, weighted by saliency."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import cv2

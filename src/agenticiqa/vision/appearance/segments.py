@@ -103,9 +103,8 @@ def _mask_of_appearance(lab: Floats, wanted: Appearance) -> Mask:
         light = lab[..., 0]
         mean, deviation = float(light.mean()), float(light.std())
         apart = STANDS_APART * deviation
-        mask &= (
-            light >= max(LIGHTEST, mean + apart) if wanted.light == "bright" else light <= min(DARKEST, mean - apart)
-        )
+        bright = wanted.light == "bright"
+        mask &= light >= max(LIGHTEST, mean + apart) if bright else light <= min(DARKEST, mean - apart)
     closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
     return np.asarray(cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0)
 

@@ -24,10 +24,7 @@ def middle(pixels: npt.NDArray[Any], side: int = MOST) -> npt.NDArray[Any]:
 
 
 def detail_strength(rgb: UInt8Image) -> float:
-    """The strength of fine structure where there is most of it (one cell in twenty has more), in levels of 255.
-
-    Measured at the size at which a picture is looked at as a whole: single pixels of large photographs are soft.
-    """
+    """How strong fine structure is where there is most of it (of 255), at the size at which a picture is looked at."""
     detail = band_passed(luma(reduced(rgb, SHOWN)), 0.0, 1.5)
     height, width = (max(1, side // CELL) for side in detail.shape)
     power = cv2.resize(detail**2, (width, height), interpolation=cv2.INTER_AREA)
@@ -40,9 +37,7 @@ sharp photograph of sixty falls farther; hardly any that was enlarged twofold fa
 
 
 def detail_loss(rgb: UInt8Image) -> float | None:
-    """How far the spectrum falls beyond that of sharp photographs, because interpolation and blur leave nothing at its
-    end: 0 at their limit, positive where pixels hold less. None where the picture is too small to tell.
-    """
+    """How much farther than in sharp photographs the spectrum falls: above 0, pixels hold less; None: too small."""
     grey = luma(middle(rgb))
     side = min(grey.shape) // 2 * 2
     if side < SMALLEST:
