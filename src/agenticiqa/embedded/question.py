@@ -178,8 +178,7 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
     ranked = sorted(read.properties, key=lambda name: -read.properties[name])
     parts = tuple(parse_part(text[start:stop]) for start, stop in read.parts)
     nouns = {part.noun for part in parts}
-    of_parts = len(nouns) < 2 or any(parse_part(option).noun in nouns for _, option in options)
-    if form == "compare" and options and not of_parts:
+    if form == "compare" and options and len(nouns) > 1 and nouns.isdisjoint(parse_part(it).noun for _, it in options):
         form = "degree"  # "blurrier, sharper or the same?" asks how the first part stands to the second
     name = None if ranked[0] == "none" or form in ("not_about_quality", "other_language") else ranked[0]
     end = max(read.ends, key=lambda side: read.ends[side])

@@ -168,7 +168,7 @@ class RunContext:
         return self._images.get(path)
 
     def forget_pictures(self) -> None:
-        """Free the pixels when the run ends: LangGraph's circles would keep them until Python's next fullcollection."""
+        """Free the pixels when the run ends: LangGraph's circles would keep them until a full garbage collection."""
         with self._lock:
             self._images.clear()
             self._typed_backends.clear()

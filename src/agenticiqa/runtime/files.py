@@ -177,7 +177,7 @@ def write_atomic(path: Path, content: str | bytes, *, private: bool = False) -> 
 
 @contextmanager
 def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
-    """A stream for what is written piece by piece; the file, durable or not, appears when the block ends well."""
+    """A stream for what is written piece by piece; the file appears, synced if ``durable``, if the block ends well."""
     if is_stream(path):
         # There is nothing to keep whole, and a file moved there would take the device's place.
         try:

@@ -95,7 +95,7 @@ class MemoryBudget:
 
     @contextmanager
     def hold(self, need: int, what: str) -> Iterator[int]:
-        """Memory for the work inside, taken from the work around it: waited for, refused if there is never enough."""
+        """Wait for memory for the work inside, or use what work around it holds; refused if there is never enough."""
         already = _HELD.get()
         if already is not None:
             yield already

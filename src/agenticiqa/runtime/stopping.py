@@ -27,7 +27,10 @@ class Cancelled(Exception):  # noqa: N818 - a signal to unwind, not a failure
 
 @contextmanager
 def stoppable(check: Callable[[], None]) -> Iterator[None]:
-    """Work inside calls ``check`` and those around between steps; what they raise ends it. Threads need its context."""
+    """Work inside calls ``check`` between its steps; the :class:`Cancelled` that it raises ends the work.
+
+    Work inside work is stopped by either check. Threads that the work starts must run in a copy of its context.
+    """
     outer = _CHECK.get()
 
     def both() -> None:
