@@ -19,8 +19,8 @@ import yaml
 
 from agenticiqa.models.backends import create_vlm_client, provider_names
 from agenticiqa.runtime.config import load_settings
-from agenticiqa.tools.metrics.views import Views
 from agenticiqa.tools.catalogue import tools_folder
+from agenticiqa.tools.metrics.views import Views
 from agenticiqa.tools.registry import build_registry
 from support.snippets import ROOT, python_blocks
 
