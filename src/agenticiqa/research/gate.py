@@ -59,7 +59,11 @@ class GateVerdict:
 
 
 def judge(file: results.ResultFile, rules: Rules) -> GateVerdict:
-    """Hold every sample of a result file against the rules; EvaluationError where there is nothing to judge by."""
+    """Hold every sample of a result file against the rules.
+
+    Raises EvaluationError where there is nothing to judge by: no such score, a bound outside the scale, a raw value
+    that falls with quality, a baseline without scores.
+    """
     has_scale = file.score == results.FUSED or file.score.startswith(results.TOOL_PREFIX)
     if has_scale and rules.min_score is not None and not 1 <= rules.min_score <= 5:
         # Above the scale nothing passes, below it everything: neither can be meant.

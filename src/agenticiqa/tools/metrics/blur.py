@@ -19,7 +19,10 @@ LARGEST_SAMPLE = 1 << 22
 
 
 def sharpness(views: Views) -> Measurement:
-    """Median edge width in pixels, about 1 for a hard step; ``details``: widths across and down, ``edges`` and more."""
+    """Median edge width in pixels: about 1 for a hard step, more for blur.
+
+    ``details``: edge widths across and down, ``edges``, ``laplacian_variance``.
+    """
     luma = _sample(views.test.luma())
     widths, heights = _edges(luma)
     widths_down, heights_down = _edges(np.ascontiguousarray(luma.T))
