@@ -38,6 +38,14 @@ def evidence_of(page: Page) -> Locator:
     return why
 
 
+def mark_worst(page: Page) -> Locator:
+    """The worst place marked, which one press does; returns its label."""
+    page.get_by_role("button", name="Worst place", exact=True).click()
+    label = page.locator(".pane-label-worst")
+    expect(label).to_be_visible()
+    return label
+
+
 def drag(page: Page, pane: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
     """From one place of a picture to another, as shares of it."""
     edge = pane.bounding_box()

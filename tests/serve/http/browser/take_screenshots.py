@@ -42,7 +42,9 @@ def _first(page: Page) -> None:
 
 def _assess(page: Page) -> None:
     page.get_by_role("button", name="Haze").click()
+    page.get_by_role("button", name="Worst place", exact=True).click()
     expect(page.locator(".pane-label-worst")).to_be_visible()
+    page.get_by_role("button", name="Quality map").click()
     expect(page.locator(".pane-overlay")).to_be_visible()
     _shot(page, "page-assess.png")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from serve.http.browser.steps import answer_of, ask, overflow, upload, zoom_of
+from serve.http.browser.steps import answer_of, ask, mark_worst, overflow, upload, zoom_of
 from support.http_service import PICTURE, REFERENCE, Running, encoded, serving
 from support.scripted import ScriptedClient
 
@@ -43,10 +43,18 @@ def test_from_an_example_to_what_can_be_done(open_page: Opener, embedded_url: st
     page.get_by_role("button", name="Grain of high ISO").click()
     answer = answer_of(page)
     expect(answer.locator(".answer-text")).to_have_text(re.compile(r"^\w+, \d\.\d of 5: .*noise"))
-    # The map shows itself, with the worst place marked, and one click shows its pixels.
-    expect(page.get_by_label("Map", exact=True)).to_have_value("quality")
+    # The picture stays bare; one press each shows the map and the worst place, another one its pixels.
+    expect(page.get_by_role("button", name="Worst place", exact=True)).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".pane-overlay")).to_be_hidden()
+    expect(page.locator(".pane-label-worst")).to_have_count(0)
+    toggle = page.get_by_role("button", name="Quality map")
+    toggle.click()
     expect(page.locator(".pane-overlay")).to_be_visible()
-    worst = page.locator(".pane-label-worst")
+    expect(toggle).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Map", exact=True)).to_have_value("quality")
+    toggle.click()
+    expect(page.locator(".pane-overlay")).to_be_hidden()
+    worst = mark_worst(page)
     expect(worst).to_have_text(re.compile(r"Worst place, \d\.\d of 5"))
     page.get_by_role("button", name="Zoom in").click()
     worst.click()

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from agenticiqa.serve.http.page.files import EXAMPLES
-from serve.http.browser.steps import answer_of, drop_from_disk, zoom_of
+from serve.http.browser.steps import answer_of, drop_from_disk, mark_worst, zoom_of
 
 Opener = Callable[..., Page]
 Findings = Callable[[Page], list[str]]
@@ -41,7 +41,7 @@ def test_first_visitor(open_page: Opener, embedded_url: str, folder: Path, serio
     expect(page.locator(".headline")).to_be_visible()
     page.get_by_role("button", name="Grain of high ISO").click()
     expect(answer_of(page).locator(".answer-text")).to_have_text(re.compile(r"^\w+, \d\.\d of 5: .*noise"))
-    worst = page.locator(".pane-label-worst")
+    worst = mark_worst(page)
     expect(worst).to_have_text(re.compile(r"Worst place, \d\.\d of 5"))
     worst.click()
     assert zoom_of(page.locator(".pane")) == 1
@@ -79,7 +79,7 @@ def test_the_place_that_is_marked_is_the_one_that_is_named(open_page: Opener, em
     expect(page.locator(".pane-base")).to_be_visible()
     page.locator("#ask").click()
     expect(answer_of(page)).to_be_visible()
-    expect(page.locator(".pane-label-worst")).to_be_visible()
+    mark_worst(page)
     marked = page.locator(".pane-worst").evaluate(
         "({ style }) => [style.width, style.height, style.left, style.top].map((each) => parseFloat(each))"
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from serve.http.browser.steps import answer_of, ask, drop_from_disk, overflow, upload
+from serve.http.browser.steps import answer_of, ask, drop_from_disk, mark_worst, overflow, upload
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 
 Opener = Callable[..., Page]
@@ -116,10 +116,12 @@ def test_what_lay_over_a_picture_is_there_again_after_another_view(open_page: Op
     page = open_page(embedded_url)
     page.get_by_role("button", name="Grain of high ISO").click()
     answer_of(page)
-    expect(page.locator(".pane-label-worst")).to_be_visible()
+    mark_worst(page)
+    page.get_by_role("button", name="Quality map").click()
+    expect(page.locator(".pane-overlay")).to_be_visible()
     page.get_by_role("link", name="Compare", exact=True).click()
     upload(page, "Picture A", "a.png", PICTURE)
-    expect(page.get_by_role("button", name="Worst place at")).to_be_hidden()
+    expect(page.get_by_role("button", name="Worst place")).to_be_hidden()
     page.get_by_role("link", name="Assess", exact=True).click()
     expect(page.locator(".pane-label-worst")).to_be_visible()
     expect(page.get_by_label("Map", exact=True)).to_have_value("quality")

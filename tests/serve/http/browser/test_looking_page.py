@@ -120,6 +120,30 @@ def test_labels_stay_in_view(open_page: Opener, scripted: Running):
     assert window["y"] <= label["y"] <= window["y"] + window["height"]
 
 
+@pytest.mark.parametrize("even", [True, False])
+def test_only_a_picture_with_a_worst_place_offers_to_mark_it(open_page: Opener, scripted: Running, even: bool):
+    page = open_page(scripted.url)
+    told = {"box": [0, 0, 20, 20], "score": 3.1, "whole": 3.2, "even": even}
+    page.route("**/v1/runs/*/worst", lambda route: route.fulfill(json=told))
+    upload(page)
+    with page.expect_response("**/worst"):
+        page.locator("#ask").click()
+    answer_of(page)
+    page.get_by_role("button", name="Quality map").click()
+    expect(page.locator(".map-hint")).to_contain_text("Red is 1")
+    control = page.get_by_role("button", name="Worst place", exact=True)
+    if even:
+        expect(page.locator(".map-hint")).to_contain_text("No place is clearly worse")
+        expect(control).to_be_hidden()
+        page.locator("body").press("v")
+        expect(page.locator(".pane-worst")).to_have_count(0)
+    else:
+        control.click()
+        expect(page.locator(".pane-worst")).to_be_visible()
+        control.click()
+        expect(page.locator(".pane-worst")).to_have_count(0)
+
+
 # --- two pictures ---
 
 

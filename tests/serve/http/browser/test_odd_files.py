@@ -81,6 +81,8 @@ def test_a_run_without_an_answer_shows_no_map_as_if_there_were_one(open_page: Op
     expect(page.locator("#ask")).to_be_enabled()
     expect(page.locator(".pane-label-worst, .chip-next")).to_have_count(0)
     expect(page.get_by_label("Map", exact=True)).to_have_value("")
+    for name in ("Worst place", "Quality map"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_hidden()
 
 
 def test_a_picture_that_went_before_it_was_read_has_no_histogram(open_page: Opener, watch, scripted: Running):

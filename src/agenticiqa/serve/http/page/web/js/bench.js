@@ -22,6 +22,7 @@ export class Bench {
     this.regions = [];
     this.map = "";
     this.worst = null;
+    this.worstOn = false;
     this.began = 0;
     this.run = null;
     this.active = null;

@@ -10,7 +10,7 @@ import { RegionPanel } from "./region_panel.js";
 import { StartView, questionOf } from "./start_view.js";
 import { rememberThread, threadWith } from "./thread_memory.js";
 import { Turn, isAnswered } from "./turn.js";
-import { QUALITY, Viewer } from "./viewer.js";
+import { Viewer } from "./viewer.js";
 import { t } from "./words.js";
 
 /** What was asked: a comparison that asked for a rating only asked which is better. */
@@ -39,7 +39,7 @@ export class Desk {
     this.question = byId("question");
     // What was typed before this script had come, or before the page was loaded again, stays.
     if (this.question.value) for (const each of Object.values(this.benches)) each.question = this.question.value;
-    this.viewer = new Viewer(byId("viewer"), { regionDrawn: (box) => this.regionDrawn(box), mapChosen: (name) => this.showMap(name) });
+    this.viewer = new Viewer(byId("viewer"), { regionDrawn: (box) => this.regionDrawn(box), mapChosen: (name) => this.showMap(name), worstToggled: (on) => (this.bench.worstOn = on) });
     this.regionPanel = new RegionPanel(byId("region-asked"), (regions) => this.regionsChanged(regions));
     this.start = new StartView(byId("headline"), byId("examples"), (kind, example, all) => this.runExample(kind, example, all));
     this.maps = new MapStore();
@@ -85,7 +85,7 @@ export class Desk {
     this.viewer.setMaps(localMaps(bench.shown), bench.run ? mapsOf(bench.run, this.readyTools) : []);
     this.maps.keepOnly([...this.benches.assess.runs, ...this.benches.compare.runs]);
     // Another view may have been on show: what lay over these pictures comes back.
-    if (changed) this.viewer.setWorst(bench.worst);
+    if (changed) this.viewer.setWorst(bench.worst, bench.worstOn);
     if (changed && bench.map) this.showMap(bench.map);
     this.refreshForm();
   }
@@ -132,7 +132,7 @@ export class Desk {
   forgetThread(which) {
     which.active?.stop.abort();
     for (const turn of which.turns) turn.stop();
-    Object.assign(which, { active: null, run: null, runs: [], turns: [], map: "", worst: null, began: which.began + 1 });
+    Object.assign(which, { active: null, run: null, runs: [], turns: [], map: "", worst: null, worstOn: false, began: which.began + 1 });
     replace(which.thread);
     this.offerFirstQuestion(which);
     if (location.hash.startsWith("#/run/")) window.history.replaceState(null, "", `#/${which.kind}`);
@@ -208,21 +208,19 @@ export class Desk {
     }
   }
 
-  /** After the first answer about a picture the map shows itself, with the worst place marked. */
-  async showWorst(which, run) {
+  /** The picture stays bare: the worst place is asked for so that one press can mark it. */
+  async offerWorst(which, run) {
     if (run.kind !== "assess" || !isAnswered(run)) return;
-    if (which.turns.length === 1) which.map = QUALITY;
-    if (which.turns.length === 1 && which === this.bench) this.showMap(QUALITY);
     const worst = await this.worstOf(run);
     if (run !== which.run) return;
     which.worst = worst;
-    if (which === this.bench) this.viewer.setWorst(worst);
+    if (which === this.bench) this.viewer.setWorst(worst, which.worstOn);
   }
 
   async worstOf(run) {
     try {
       const { box, score, whole, even } = await getJson(run.links.worst);
-      return { box, name: t("viewer.worst", { score: fixed(score, 1) }), more: even ? t("viewer.even", { score: fixed(whole, 1) }) : null };
+      return even ? { box: null, more: t("viewer.even", { score: fixed(whole, 1) }) } : { box, name: t("viewer.worst", { score: fixed(score, 1) }), more: null };
     } catch {
       // Without the picture there is no place to mark; the answer stands without it.
       return null;
@@ -300,7 +298,7 @@ export class Desk {
       which.active = null;
       if (isAnswered(ended)) active.turn.suggest(nextQuestions(ended, which.asked), (text) => this.ask(text));
       if (which === this.bench) this.refresh();
-      await this.showWorst(which, ended);
+      await this.offerWorst(which, ended);
     } catch (problem) {
       if (problem.name !== "AbortError" && which.active === active) active.turn.fail(problem, again);
     } finally {

@@ -24,7 +24,7 @@ export function setUpShortcuts(desk) {
     ["e", "keys.focus", looking(() => chooseMap("focus"))],
     ["l", "keys.loupe", looking(() => viewer.setLoupe(!viewer.loupeOn))],
     ["b", "keys.box", looking(() => viewer.setDrawing(!viewer.drawing))],
-    ["v", "keys.worst", () => viewer.worst && viewer.showBox(viewer.worst.box)],
+    ["v", "keys.worst", () => viewer.toggleWorst()],
     ["w", "keys.wipe", () => layout("wipe")],
     ["f", "keys.flicker", () => layout("flicker")],
     ["0", "keys.fit", looking(() => viewer.fit())],

@@ -9,12 +9,13 @@ import { t } from "./words.js";
 const BUTTON_ZOOM = 1.5;
 const FLICKER_MS = 700;
 const OVER_EACH_OTHER = ["wipe", "flicker"];
-export const QUALITY = "quality";
+const QUALITY = "quality";
 
 export class Viewer {
-  /** `regionDrawn(box)` gets [x, y, width, height] in pixels; `mapChosen(name)` the name of a map, or "". */
-  constructor(root, { regionDrawn, mapChosen }) {
-    Object.assign(this, { root, regionDrawn, mapChosen });
+  /** `regionDrawn(box)` gets [x, y, width, height] in pixels; `mapChosen(name)` the name of a map, or "";
+   * `worstToggled(on)` whether the worst place is to be marked. */
+  constructor(root, { regionDrawn, mapChosen, worstToggled }) {
+    Object.assign(this, { root, regionDrawn, mapChosen, worstToggled });
     this.view = WHOLE;
     this.drawing = false;
     this.pictures = [];
@@ -22,6 +23,7 @@ export class Viewer {
     this.layout = "first";
     this.regions = [];
     this.worst = null;
+    this.worstOn = false;
     this.map = null;
     this.wantedMap = "";
     this.strength = 0.55;
@@ -62,7 +64,20 @@ export class Viewer {
     const there = (wanted) => [...local, ...ofRun].some(({ name }) => name === wanted);
     if (!there(this.wantedMap)) this.wantedMap = "";
     if (!there(this.map?.name)) this.setMap(null);
+    // The first map of an answer is the one that people want: it has a button of its own.
+    this.mainMap = ofRun[0] ?? null;
+    this.mapButton.hidden = !this.mainMap;
+    this.mapButton.textContent = this.mainMap ? t(`viewer.map_${this.mainMap.name}`) : "";
+    this.showChosenMap();
+  }
+
+  showChosenMap() {
     this.mapSelect.value = this.wantedMap;
+    this.mapButton.setAttribute("aria-pressed", String(Boolean(this.mainMap) && this.wantedMap === this.mainMap.name));
+  }
+
+  toggleMap() {
+    this.mapChosen(this.wantedMap === this.mainMap.name ? "" : this.mainMap.name);
   }
 
   offersMap(name) {
@@ -72,7 +87,7 @@ export class Viewer {
   /** The map over the pictures: {name, label, url | urls by picture, legend, ends, scale, opaque} or null. */
   setMap(map) {
     this.map = map;
-    this.slider.disabled = !map;
+    this.slider.hidden = !map;
     this.showMap();
     this.sayMap();
   }
@@ -97,17 +112,29 @@ export class Viewer {
     this.showMarks();
   }
 
-  /** The worst place as {box, name, more}, `more` said beside the map's legend; or null. */
-  setWorst(worst) {
+  /** The worst place as {box, name, more}, `more` said beside the map's legend; null, or without a box, where there is none. */
+  setWorst(worst, on = false) {
     this.worst = worst;
-    this.showMarks();
-    this.worstButton.hidden = !worst;
+    this.worstButton.hidden = !worst?.box;
+    this.markWorst(on);
     if (this.map) this.sayMap();
+  }
+
+  markWorst(on) {
+    this.worstOn = on && Boolean(this.worst?.box);
+    this.worstButton.setAttribute("aria-pressed", String(this.worstOn));
+    this.showMarks();
+  }
+
+  toggleWorst() {
+    if (!this.worst?.box) return;
+    this.markWorst(!this.worstOn);
+    this.worstToggled(this.worstOn);
   }
 
   showMarks() {
     const regions = this.regions.map((region) => ({ ...region, kind: "own" }));
-    const worst = this.worst ? [{ ...this.worst, kind: "worst", action: () => this.showBox(this.worst.box) }] : [];
+    const worst = this.worstOn ? [{ ...this.worst, kind: "worst", action: () => this.showBox(this.worst.box) }] : [];
     for (const pane of this.panes) pane.setMarks([...(pane.picture.drawable ? regions : []), ...(pane.picture.mapped && !pane.picture.second ? worst : [])]);
     this.paint();
   }
@@ -115,7 +142,7 @@ export class Viewer {
   /** The name of the map that is being made: it is shown when it is there, unless another was chosen meanwhile. */
   wantMap(name) {
     this.wantedMap = name;
-    this.mapSelect.value = name;
+    this.showChosenMap();
     this.setMap(null);
   }
 
@@ -166,7 +193,8 @@ export class Viewer {
     this.layouts = el("div", { class: "segments", role: "group", "aria-label": t("viewer.layouts") });
     this.regionButton = el("button", { type: "button", class: "quiet small", "aria-pressed": "false", onclick: (event) => this.toggleDrawing(event) }, t("viewer.draw"));
     this.loupeButton = el("button", { type: "button", class: "quiet small", "aria-pressed": "false", onclick: () => this.setLoupe(!this.loupeOn) }, t("viewer.loupe"));
-    this.worstButton = el("button", { type: "button", class: "small", hidden: true, onclick: () => this.worst && this.showBox(this.worst.box) }, t("viewer.to_worst"));
+    this.worstButton = el("button", { type: "button", class: "small", hidden: true, "aria-pressed": "false", onclick: () => this.toggleWorst() }, t("viewer.to_worst"));
+    this.mapButton = el("button", { type: "button", class: "small", hidden: true, "aria-pressed": "false", onclick: () => this.toggleMap() });
     this.wipeSlider = el("input", { type: "range", min: "0", max: "100", value: "50", "aria-label": t("viewer.wipe_slider"), oninput: () => this.setWipe(this.wipeSlider.value / 100) });
     this.flickerButton = el("button", { type: "button", class: "small", onclick: () => this.flickerOnce() }, t("viewer.other"));
     this.overTools = el("div", { class: "over-tools", hidden: true }, this.wipeSlider, this.flickerButton);
@@ -193,9 +221,9 @@ export class Viewer {
   buildMapTools() {
     const selectId = freshId("map");
     this.mapSelect = el("select", { id: selectId, onchange: () => this.mapChosen(this.mapSelect.value) });
-    this.slider = el("input", { type: "range", "aria-label": t("viewer.fade"), min: "0", max: "100", value: String(this.strength * 100), oninput: () => this.setStrength(this.slider.value / 100) });
+    this.slider = el("input", { type: "range", "aria-label": t("viewer.fade"), min: "0", max: "100", value: String(this.strength * 100), hidden: true, oninput: () => this.setStrength(this.slider.value / 100) });
     this.mapHint = el("p", { class: "hint map-hint", role: "status" });
-    return el("div", { class: "map-tools" }, el("label", { for: selectId }, t("viewer.map")), this.mapSelect, this.slider, this.worstButton, this.mapHint);
+    return el("div", { class: "map-tools" }, this.mapButton, this.worstButton, el("label", { for: selectId }, t("viewer.map")), this.mapSelect, this.slider, this.mapHint);
   }
 
   useLayout(layout) {
