@@ -60,6 +60,9 @@ def test_from_an_example_to_what_can_be_done(open_page: Opener, embedded_url: st
     worst.click()
     assert zoom_of(page.locator(".pane")) == 1
     expect(page.locator(".zoom-text")).to_have_text("100 %")
+    parts = ["answer-text", "dial", "why", "file-line"]
+    found = page.locator(".turn").locator(", ".join(f".{part}" for part in parts)).all()
+    assert [part for each in found for part in parts if part in (each.get_attribute("class") or "").split()] == parts
     expect(page.locator(".file-line")).to_contain_text("JPEG")
     assert serious_findings(page) == []
     page.get_by_role("button", name="How can I fix it?").click()

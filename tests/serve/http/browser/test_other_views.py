@@ -189,10 +189,12 @@ def test_phone(open_page: Opener, embedded_url: str, serious_findings: Findings)
     page.get_by_role("button", name="Too little light").tap()
     answer_of(page)
     assert overflow(page) == 0
-    picture, question = page.locator("#viewer").bounding_box(), page.locator("#ask-form").bounding_box()
-    assert picture
-    assert question
-    assert picture["y"] + picture["height"] <= question["y"]
+    # The answer comes first, then what to ask next; the picture with its tools is below.
+    places = [page.locator(each).bounding_box() for each in (".answer-text", ".dial", ".why", "#ask-form", "#viewer")]
+    tops = [place["y"] for place in places if place]
+    assert len(tops) == len(places)
+    assert tops == sorted(tops)
+    assert tops[0] < 844 / 2
     assert serious_findings(page) == []
     page.get_by_role("button", name="Draw a box").tap()
     page.locator(".pane-window").scroll_into_view_if_needed()

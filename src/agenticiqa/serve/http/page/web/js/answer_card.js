@@ -15,7 +15,7 @@ export function answerCard(result, withAdvice = true) {
   else if (typeof summary.quality_score === "number") children.push(...scored(result, summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
-  children.push(...measured(used), ...(withAdvice ? advice(summary) : []), ...cautions(result));
+  children.push(...(withAdvice ? advice(summary) : []), ...cautions(result));
   return el("section", { class: "card answer", "data-status": result.status }, children);
 }
 
@@ -33,10 +33,11 @@ export function sentenceOf(result) {
   return asked ? t("sentence.on_scale", { asked, scored }) : scored;
 }
 
-/** The numbers behind the answer, for those who ask why. */
-function measured(used) {
-  if (!used.measured?.length) return [];
-  return [el("details", { class: "hint" }, el("summary", {}, t("answer.measured")), el("ul", {}, used.measured.map((line) => el("li", {}, line))))];
+/** The numbers behind the answer, for those who ask why; null where there are none. */
+export function measuredCard(result) {
+  const lines = result.summarizer_result?.used_evidence?.measured ?? [];
+  if (!lines.length) return null;
+  return el("section", { class: "evidence" }, el("h4", { class: "card-title" }, t("answer.measured")), el("ul", { class: "measured-lines" }, lines.map((line) => el("li", {}, line))));
 }
 
 /** What to do about it, what matters most first. */
@@ -53,8 +54,12 @@ function scored(result, summary) {
   const range = summary.score_interval;
   const about = summary.conflict ? t("answer.conflict_hint") : range ? t("answer.interval_hint", { share: COVERED * 100, low: fixed(range[0], 1), high: fixed(range[1], 1) }) : null;
   return [
-    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, sentenceOf(result)), about ? el("p", { class: "hint" }, about) : null)),
-    el("p", { class: "reasoning" }, summary.quality_reasoning),
+    el(
+      "div",
+      { class: "answer-scored" },
+      el("div", {}, el("p", { class: "answer-text" }, sentenceOf(result)), el("p", { class: "reasoning" }, summary.quality_reasoning)),
+      el("div", {}, scoreDial(summary), about ? el("p", { class: "hint" }, about) : null),
+    ),
   ];
 }
 

@@ -82,6 +82,7 @@ export class Desk {
     if (bench.empty) this.start.show(bench.kind);
     else this.start.hide();
     byId("bench").classList.toggle("bench-empty", bench.empty);
+    byId("bench").classList.toggle("bench-asked", bench.turns.length > 0);
     this.viewer.setMaps(localMaps(bench.shown), bench.run ? mapsOf(bench.run, this.readyTools) : []);
     this.maps.keepOnly([...this.benches.assess.runs, ...this.benches.compare.runs]);
     // Another view may have been on show: what lay over these pictures comes back.
@@ -270,6 +271,7 @@ export class Desk {
     for (const each of which.turns) each.suggest([], () => {});
     const turn = new Turn(question, titleFor(which.kind, question), which.turns.length === 0, (words) => this.announce(words));
     which.turns.push(turn);
+    if (which === this.bench) byId("bench").classList.add("bench-asked");
     which.thread.append(turn.element);
     // What was pressed, an example or a suggestion, is gone by now: a keyboard goes on from the question it asked.
     if (!document.activeElement?.checkVisibility() || document.activeElement === document.body) turn.heading.focus({ preventScroll: true });

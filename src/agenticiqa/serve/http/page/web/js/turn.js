@@ -1,7 +1,7 @@
 // One question and what came of it: what is being done, then the answer, with its evidence behind "Why".
 
 import { cancelRun, followRun, getJson, Problem } from "./api.js";
-import { answerCard, sentenceOf } from "./answer_card.js";
+import { answerCard, measuredCard, sentenceOf } from "./answer_card.js";
 import { comparisonCards, headlineOf } from "./comparison_card.js";
 import { el, percent, replace, seconds } from "./dom.js";
 import { fileLine } from "./file_line.js";
@@ -26,9 +26,10 @@ export class Turn {
     this.head = el("div", { class: "turn-answer" }, this.waiting);
     this.evidence = el("div", { class: "why-body" });
     this.why = el("details", { class: "card why", open: true }, el("summary", {}, t("turn.doing")), this.evidence);
+    this.file = el("div", { class: "turn-file" });
     this.next = el("div", { class: "chips next-questions" });
     this.heading = el("h2", { class: "turn-question", tabindex: "-1" }, title);
-    this.element = el("article", { class: "turn" }, this.heading, this.head, this.why, this.next);
+    this.element = el("article", { class: "turn" }, this.heading, this.head, this.why, this.next, this.file);
     this.started = performance.now();
     this.ticking = setInterval(() => this.tick(), 500);
   }
@@ -71,7 +72,8 @@ export class Turn {
     for (const each of Object.values(bySide)) each.finish();
     const failed = !isAnswered(run);
     const { first, evidence } = failed ? { first: [problemCard(problemOf(run))], evidence: [] } : cardsOf(run, this.first);
-    replace(this.head, first, failed || !this.first ? null : fileLine(run));
+    replace(this.head, first);
+    replace(this.file, failed || !this.first ? null : fileLine(run));
     this.evidence.prepend(...evidence);
     this.evidence.append(runCard(run));
     this.fold(failed && run.status === "cancelled");
@@ -115,7 +117,7 @@ export class Turn {
 function cardsOf(run, firstOfThread) {
   if (run.kind === "compare") return comparisonCards(run.result);
   const fusion = run.result.summarizer_result?.used_evidence?.fusion;
-  return { first: [answerCard(run.result, firstOfThread)], evidence: fusion ? [fusionCard(fusion)] : [] };
+  return { first: [answerCard(run.result, firstOfThread)], evidence: [measuredCard(run.result), fusion ? fusionCard(fusion) : null].filter(Boolean) };
 }
 
 function problemOf(run) {
