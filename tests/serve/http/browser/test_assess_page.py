@@ -107,6 +107,50 @@ def test_a_scale_asked_for_comes_first(open_page: Opener, scripted: Running):
     expect(page.locator(".answer-text")).to_contain_text("8.2 of 10: Good, 4.2 of 5")
 
 
+@pytest.mark.parametrize(
+    ("question", "rated"),
+    [
+        ("Rate the sharpness of this picture.", "Sharpness"),
+        ("Rate the quality of the background.", "Background"),
+        ("How good is this picture?", None),
+    ],
+)
+def test_the_dial_says_what_it_rates(open_page: Opener, embedded_url: str, question: str, rated: str | None):
+    page = open_page(embedded_url)
+    upload(page, name="face.jpg", data=EXAMPLES["portrait"].data())
+    answer = ask(page, question)
+    caption = answer.locator(".dial figcaption")
+    expect(caption).to_have_text(f"{rated} only" if rated else "Overall quality")
+    expect(answer.locator(".dial-alone")).to_have_count(1 if rated else 0)
+    expect(answer.locator(".dial svg")).to_have_accessible_name(re.compile(f"^{rated or 'Overall quality'}"))
+    expect(answer.locator(".answer-text")).to_have_text(
+        re.compile(rf"^{rated}: \w+, \d\.\d of 5" if rated else r"^\w+, \d\.\d of 5")
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "reasoning", "words"),
+    [
+        ("Explicit", "Moderate blur is visible.", "Sharpness, noise only"),
+        ("Explicit", "The whole quality was rated, not brightness.", "Overall quality"),
+        ("Inferred", "Moderate blur is visible.", "Overall quality"),
+    ],
+)
+def test_what_is_rated_is_what_the_result_says(
+    open_page: Opener, scripted: Running, source: str, reasoning: str, words: str
+):
+    page = open_page(scripted.url)
+    said = page.evaluate(
+        """async ([distortion_source, quality_reasoning]) => {
+            const { ratedWords } = await import("/static/js/rated.js");
+            const plan = { query_scope: "Global", distortion_source, distortions: { Global: ["Blurs", "Noise"] } };
+            return ratedWords({ plan, summarizer_result: { quality_reasoning } });
+        }""",
+        [source, reasoning],
+    )
+    assert said == words
+
+
 # --- ways in ---
 
 

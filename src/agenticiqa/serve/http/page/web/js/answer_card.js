@@ -4,6 +4,7 @@ import { dial, readings } from "./dial.js";
 import { el, fixed, percent } from "./dom.js";
 import { findingsInWords, findingsOf } from "./findings.js";
 import { COVERED, LEVEL_NAMES, levelOf } from "./levels.js";
+import { ratedAlone, ratedWords } from "./rated.js";
 import { t } from "./words.js";
 
 /** The sentence first, what it rests on below it. */
@@ -30,7 +31,9 @@ export function sentenceOf(result) {
   if (summary.conflict) return readings(summary.conflict);
   const asked = summary.used_evidence?.asked_scale;
   const scored = t("sentence.scored", { level: LEVEL_NAMES[levelOf(summary.quality_score)], score: fixed(summary.quality_score, 1), findings: findingsInWords(findingsOf(result)) });
-  return asked ? t("sentence.on_scale", { asked, scored }) : scored;
+  const onScale = asked ? t("sentence.on_scale", { asked, scored }) : scored;
+  const alone = ratedAlone(result);
+  return alone ? t("rated.scored", { what: alone, scored: onScale }) : onScale;
 }
 
 /** The numbers behind the answer, for those who ask why; null where there are none. */
@@ -47,8 +50,11 @@ function advice(summary) {
   return [el("div", { class: "advice" }, el("p", { class: "advice-title" }, t("answer.advice")), el("ul", {}, lines.slice(0, 3).map((line) => el("li", {}, line.do, line.source ? el("span", { class: "hint" }, ` ${line.source}`) : null))))];
 }
 
-/** The dial of a summary that holds a score. */
-export const scoreDial = (summary) => dial(summary.quality_score, summary.score_interval, summary.conflict ?? null);
+/** The dial of a result that holds a score. */
+export function scoreDial(result) {
+  const { quality_score: score, score_interval: range, conflict = null } = result.summarizer_result;
+  return dial({ score, range, conflict, rates: ratedWords(result), alone: Boolean(ratedAlone(result)) });
+}
 
 function scored(result, summary) {
   const range = summary.score_interval;
@@ -58,7 +64,7 @@ function scored(result, summary) {
       "div",
       { class: "answer-scored" },
       el("div", {}, el("p", { class: "answer-text" }, sentenceOf(result)), el("p", { class: "reasoning" }, summary.quality_reasoning)),
-      el("div", {}, scoreDial(summary), about ? el("p", { class: "hint" }, about) : null),
+      el("div", {}, scoreDial(result), about ? el("p", { class: "hint" }, about) : null),
     ),
   ];
 }

@@ -65,13 +65,13 @@ function ownAnswers(result) {
 
 /** What the agents themselves gave each picture, where the question asked for a score. */
 function ownScores(result) {
-  const sides = ["a", "b"].map((side) => result[side]?.summarizer_result).filter((summary) => typeof summary?.quality_score === "number");
+  const sides = [result.a, result.b].filter((each) => typeof each?.summarizer_result?.quality_score === "number");
   if (sides.length < 2) return null;
   return el(
     "section",
     { class: "card" },
     el("h3", { class: "card-title" }, t("verdict.own")),
-    el("div", { class: "two-dials" }, sides.map((summary, place) => el("div", {}, el("p", { class: "dial-name" }, t(place ? "slot.image_b" : "slot.image_a")), scoreDial(summary)))),
+    el("div", { class: "two-dials" }, sides.map((each, place) => el("div", {}, el("p", { class: "dial-name" }, t(place ? "slot.image_b" : "slot.image_a")), scoreDial(each)))),
   );
 }
 

@@ -8,11 +8,14 @@ const CENTRE = { x: 130, y: 128 };
 const RADIUS = 96;
 const BAND_RADIUS = 114;
 
-/** In a conflict both readings have a needle, and the range between them stands where the score would. */
-export function dial(score, range = null, conflict = null) {
+/**
+ * In a conflict both readings have a needle, and the range between them stands where the score would. `rates` says what
+ * is rated; `alone`: only that, so that it is not taken for the quality of the whole picture.
+ */
+export function dial({ score, range = null, conflict = null, rates, alone = false }) {
   const titleId = freshId("dial");
   const parts = [
-    svg("title", { id: titleId }, conflict ? readings(conflict) : spoken(score, range)),
+    svg("title", { id: titleId }, conflict ? readings(conflict) : t("rated.scored", { what: rates, scored: spoken(score, range) })),
     ...LEVELS.map((each) => svg("path", { class: `dial-band level-${each}`, d: arc(BAND_RADIUS, Math.max(1, each - 0.5) + 0.02, Math.min(5, each + 0.5) - 0.02) })),
     svg("path", { class: "dial-track", d: arc(RADIUS, 1, 5) }),
     range ? svg("path", { class: "dial-interval", d: arc(RADIUS, range[0], Math.max(range[1], range[0] + 0.01)) }) : null,
@@ -21,7 +24,8 @@ export function dial(score, range = null, conflict = null) {
     svg("text", { class: "dial-score", x: CENTRE.x, y: CENTRE.y - 18, "text-anchor": "middle" }, conflict ? `${fixed(range[0], 1)}–${fixed(range[1], 1)}` : fixed(score)),
     svg("text", { class: "dial-level", x: CENTRE.x, y: CENTRE.y + 6, "text-anchor": "middle" }, t("dial.of")),
   ];
-  return el("figure", { class: "dial" }, svg("svg", { viewBox: "0 -12 260 150", role: "img", "aria-labelledby": titleId }, ...parts.filter(Boolean)));
+  const drawn = svg("svg", { viewBox: "0 -12 260 150", role: "img", "aria-labelledby": titleId }, ...parts.filter(Boolean));
+  return el("figure", { class: alone ? "dial dial-alone" : "dial" }, drawn, el("figcaption", { class: "dial-rates" }, rates));
 }
 
 /** What a screen reader says of the dial, and the page under it. */

@@ -223,7 +223,7 @@ export class Viewer {
     this.mapSelect = el("select", { id: selectId, onchange: () => this.mapChosen(this.mapSelect.value) });
     this.slider = el("input", { type: "range", "aria-label": t("viewer.fade"), min: "0", max: "100", value: String(this.strength * 100), hidden: true, oninput: () => this.setStrength(this.slider.value / 100) });
     this.mapHint = el("p", { class: "hint map-hint", role: "status" });
-    return el("div", { class: "map-tools" }, this.mapButton, this.worstButton, el("label", { for: selectId }, t("viewer.map")), this.mapSelect, this.slider, this.mapHint);
+    return el("div", { class: "map-tools" }, this.mapButton, this.worstButton, el("span", { class: "map-choice" }, el("label", { for: selectId }, t("viewer.map")), this.mapSelect), this.slider, this.mapHint);
   }
 
   useLayout(layout) {
