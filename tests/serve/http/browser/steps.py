@@ -11,6 +11,8 @@ from support.http_service import PICTURE
 
 def upload(page: Page, slot: str = "Picture", name: str = "photo.png", data: bytes = PICTURE) -> None:
     place = page.get_by_role("group", name=slot, exact=True)
+    if slot == "Reference" and not place.is_visible():
+        page.get_by_role("button", name="Add a reference").click()
     place.locator("input[type=file]").set_input_files({"name": name, "mimeType": "image/png", "buffer": data})
     expect(place).to_contain_text(name)
 

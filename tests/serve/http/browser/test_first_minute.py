@@ -38,6 +38,30 @@ def test_first_visit(open_page: Opener, embedded_url: str, serious_findings: Fin
     assert serious_findings(page) == []
 
 
+def test_one_place_for_a_picture_and_quiet_ways_to_the_rest(
+    open_page: Opener, scripted: Running, serious_findings: Findings
+):
+    page = open_page(scripted.url)
+    expect(page.locator(".example").first).to_be_visible()
+    expect(page.locator(".slot:visible")).to_have_count(1)
+    expect(page.locator(".slots-more a")).to_have_text(["Compare two pictures", "Look through a folder"])
+    page.get_by_role("button", name="Add a reference").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Choose Reference")).to_be_focused()
+    expect(page.get_by_role("button", name="Add a reference")).to_have_count(0)
+    assert serious_findings(page) == []
+    page.get_by_role("link", name="Compare two pictures").click()
+    expect(page.locator(".slot:visible")).to_have_count(2)
+    page.go_back()
+    page.reload()
+    # A reference is found when its picture is there, too.
+    upload(page)
+    expect(page.locator(".slots-more a")).to_have_count(0)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    expect(page.locator(".slot:visible")).to_have_count(2)
+    assert overflow(page) == 0
+
+
 def test_from_an_example_to_what_can_be_done(open_page: Opener, embedded_url: str, serious_findings: Findings):
     page = open_page(embedded_url)
     page.get_by_role("button", name="Grain of high ISO").click()

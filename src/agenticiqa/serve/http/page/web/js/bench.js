@@ -1,7 +1,7 @@
 // One kind of work with everything that belongs to it: its pictures, its question, its regions, its thread of answers.
 
 import { PictureSlot } from "./picture_slot.js";
-import { el } from "./dom.js";
+import { el, replace } from "./dom.js";
 import { firstQuestion, sentFor } from "./questions.js";
 import { t } from "./words.js";
 
@@ -30,7 +30,20 @@ export class Bench {
     this.turns = [];
     this.thread = el("div", { class: "thread" });
     this.loading = false;
+    this.more = el("div", { class: "slots-more" });
     this.slots = SLOTS[kind].map((slot) => new PictureSlot({ ...slot, label: t(`slot.${slot.name}`), hint: t(slot.optional ? "slot.reference_hint" : hintOf()), changed: (which) => changed(this, which), several }));
+  }
+
+  /** Quiet ways to what is needed now and then: a reference and, before the first picture, two pictures or a folder. */
+  renderMore() {
+    const reference = this.slot("reference");
+    const add = el("button", { type: "button", class: "quiet small", "data-more": "reference" }, t("slot.add_reference"));
+    add.addEventListener("click", () => {
+      reference.disclose();
+      this.renderMore();
+    });
+    const ways = this.empty && this.kind === "assess" ? { compare: "slot.to_compare", many: "slot.to_folder" } : {};
+    replace(this.more, reference.element.hidden ? add : null, Object.entries(ways).map(([view, words]) => el("a", { class: "button quiet small", href: `#/${view}` }, t(words))));
   }
 
   slot(name) {

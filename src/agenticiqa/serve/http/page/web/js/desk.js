@@ -67,7 +67,7 @@ export class Desk {
     this.onShow = true;
     this.shown(next.kind, next.title);
     this.question.value = next.question;
-    replace(byId("slots"), next.slots.map((slot) => slot.element));
+    replace(byId("slots"), next.slots.map((slot) => slot.element), next.more);
     byId("slots").dataset.kind = next.kind;
     replace(byId("thread"), next.thread);
     byId("ask").textContent = next.action;
@@ -79,6 +79,7 @@ export class Desk {
     const { bench } = this;
     const changed = this.viewer.setPictures(bench.shown, bench.kind === "compare" ? "both" : "first");
     this.viewer.setRegions(bench.regions);
+    bench.renderMore();
     if (bench.empty) this.start.show(bench.kind);
     else this.start.hide();
     byId("bench").classList.toggle("bench-empty", bench.empty);

@@ -17,7 +17,7 @@ export class PictureSlot {
     this.picture = null;
     this.turn = 0;
     this.said = el("p", { class: "slot-said", role: "alert" });
-    this.element = el("div", { class: "slot", role: "group", "aria-label": label });
+    this.element = el("div", { class: "slot", role: "group", "aria-label": label, hidden: optional });
     this.listen();
     this.render();
   }
@@ -61,6 +61,12 @@ export class PictureSlot {
     } finally {
       if (turn === this.turn) this.element.removeAttribute("aria-busy");
     }
+  }
+
+  /** An optional place is out of sight until it is wanted, or filled. */
+  disclose() {
+    this.element.hidden = false;
+    this.element.querySelector("input").focus();
   }
 
   say(text) {
@@ -124,6 +130,7 @@ export class PictureSlot {
       input.value = "";
     });
     this.element.classList.toggle("slot-full", Boolean(this.picture));
+    if (this.picture) this.element.hidden = false;
     this.element.classList.toggle("slot-optional", this.optional);
     replace(this.element, this.picture ? this.full(id, input) : this.empty(id, input), this.said);
     if (hadFocus) this.element.querySelector("input").focus();
