@@ -1,6 +1,6 @@
 // Whether a chosen file can be used, before anything is asked: its size, its kind, its number of pixels.
 
-import { getJson, send } from "./api.js";
+import { getJson, request, send } from "./api.js";
 import { fixed, megabytes } from "./dom.js";
 import { t } from "./words.js";
 
@@ -56,16 +56,37 @@ const millions = (pixels) => fixed(pixels / 1e6, pixels < 1e7 ? 1 : 0);
 
 /** Browsers cannot show every format: the server decodes it, or says that it is no picture. */
 async function previewOf(file, onProgress) {
-  const form = new FormData();
-  form.append("image", file, file.name || "picture");
   try {
-    const { blob, header } = await send("/v1/preview", form, { onProgress });
+    const { blob, header } = await send("/v1/preview", previewForm(file), { onProgress });
     const [width, height] = (header("Picture-Size") ?? "").split("x").map(Number);
     return { url: URL.createObjectURL(blob), width, height, preview: true };
   } catch (problem) {
-    if (problem.status === 415) throw noPicture();
-    throw problem;
+    throw problem.status === 415 ? unreadable(problem) : problem;
   }
+}
+
+/**
+ * Browsers show files that the server cannot judge, such as one whose end is missing. Returns why it cannot be used, or
+ * null; also null where the server is away or busy, which is no fault of the file.
+ */
+export async function serverRefusal(file, signal) {
+  try {
+    const response = await request("/v1/preview", { method: "POST", body: previewForm(file), signal });
+    // What it looks like is known already.
+    await response.body?.cancel();
+    return null;
+  } catch (problem) {
+    if (problem.status === 415) return unreadable(problem).message;
+    return [413, 422].includes(problem.status) ? problem.message : null;
+  }
+}
+
+const unreadable = (problem) => (problem.detail.includes("damaged or cut off") ? new Refused(t("check.damaged")) : noPicture());
+
+function previewForm(file) {
+  const form = new FormData();
+  form.append("image", file, file.name || "picture");
+  return form;
 }
 
 /** The picture as far as its size is known, or null for a format that this browser cannot show. */

@@ -3,7 +3,7 @@
 import { pictureBlob } from "./api.js";
 import { el, freshId, percent, replace } from "./dom.js";
 import { chosenFiles } from "./dropped.js";
-import { openPicture } from "./picture_checks.js";
+import { openPicture, serverRefusal } from "./picture_checks.js";
 import { t } from "./words.js";
 
 export const ACCEPTED = "image/*,.tif,.tiff,.webp,.avif,.heic,.heif,.bmp,.jp2,.dng,.nef,.cr2,.cr3,.arw,.raf,.orf,.rw2";
@@ -16,6 +16,7 @@ export class PictureSlot {
     Object.assign(this, { name, label, hint, optional, changed, several });
     this.picture = null;
     this.turn = 0;
+    this.checking = null;
     this.said = el("p", { class: "slot-said", role: "alert" });
     this.element = el("div", { class: "slot", role: "group", "aria-label": label, hidden: optional });
     this.listen();
@@ -52,6 +53,7 @@ export class PictureSlot {
       this.render();
       this.say("");
       this.changed(this);
+      if (source.file && !opened.preview) this.askServer(source, turn);
       return true;
     } catch (problem) {
       if (turn !== this.turn) return false;
@@ -61,6 +63,15 @@ export class PictureSlot {
     } finally {
       if (turn === this.turn) this.element.removeAttribute("aria-busy");
     }
+  }
+
+  /** The picture is on show; should the server not be able to use it, that is said before anything is asked. */
+  async askServer({ file, name }, turn) {
+    this.checking = new AbortController();
+    const why = await serverRefusal(file, this.checking.signal);
+    if (!why || turn !== this.turn) return;
+    this.clear();
+    this.say(t("slot.refused", { name, why }));
   }
 
   /** An optional place is out of sight until it is wanted, or filled. */
@@ -83,6 +94,7 @@ export class PictureSlot {
   }
 
   drop() {
+    this.checking?.abort();
     const url = this.picture?.url;
     // The viewer may be about to load it still.
     if (url) setTimeout(() => URL.revokeObjectURL(url), GRACE_MS);
@@ -92,6 +104,8 @@ export class PictureSlot {
   /** Adds the picture to a request; what the server keeps is named, not sent again. */
   addTo(form) {
     if (!this.picture) return;
+    // From here on the question itself tells whether the picture can be used.
+    this.checking?.abort();
     const { example, kept, file, name } = this.picture;
     if (example) form.append(`${this.name}_example`, example);
     else if (kept) form.append(`${this.name}_kept`, kept);
