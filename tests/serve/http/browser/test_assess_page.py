@@ -337,6 +337,25 @@ def test_region_by_keyboard(open_page: Opener, scripted: Running):
     expect(page.locator(".pane-own")).to_have_count(0)
 
 
+def test_a_very_long_question_folds(open_page: Opener, scripted: Running, serious_findings: Findings):
+    page = open_page(scripted.url)
+    upload(page)
+    ask(page, "Look at it carefully. " * 60)
+    heading, unfold = page.locator(".turn-question"), page.get_by_role("button", name="Show all")
+    folded = heading.bounding_box()
+    assert folded
+    assert folded["height"] < 120
+    assert serious_findings(page) == []
+    expect(unfold).to_have_attribute("aria-expanded", "false")
+    unfold.click()
+    whole = heading.bounding_box()
+    assert whole
+    assert whole["height"] > 2 * folded["height"]
+    page.get_by_role("button", name="Show less").click()
+    ask(page, "Is it sharp?")
+    expect(page.locator(".turn-fold")).to_have_count(1)
+
+
 # --- strictness ---
 
 

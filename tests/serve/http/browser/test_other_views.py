@@ -124,6 +124,39 @@ def test_cancel(open_page: Opener, gated: Running, gate: Gate):
     expect(page.locator("#ask")).to_be_enabled()
 
 
+def test_questions_wait_for_the_one_under_way(
+    open_page: Opener, gated: Running, gate: Gate, serious_findings: Findings
+):
+    page = open_page(gated.url)
+    upload(page)
+    page.locator("#ask").click()
+    gate.wait_until_reached()
+    field, waiting = page.locator("#question"), page.locator("#waiting li")
+    field.press("Enter")
+    expect(waiting).to_have_count(0)
+    field.fill("And is it sharp where it matters? " * 9)
+    field.press("Enter")
+    assert overflow(page) == 0
+    page.get_by_role("button", name="Remove: And is it").click()
+    expect(field).to_be_focused()
+    for question in ("Is it noisy?", "Is it dark?", "Is it sharp?"):
+        field.fill(question)
+        field.press("Enter")
+        expect(field).to_have_value("")
+    expect(page.locator("#waiting .waiting-question")).to_have_text(["Is it noisy?", "Is it dark?", "Is it sharp?"])
+    expect(waiting.first).to_contain_text("Waiting")
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Remove: Is it dark?").click()
+    expect(waiting).to_have_count(2)
+    field.fill("What I am typing")
+    gate.open.set()
+    expect(page.locator(".turn .answer")).to_have_count(3)
+    asked = ["How good is this picture?", "Is it noisy?", "Is it sharp?"]
+    expect(page.locator(".turn-question")).to_have_text(asked)
+    expect(page.locator("#waiting")).to_be_hidden()
+    expect(field).to_have_value("What I am typing")
+
+
 def test_server_that_went_away_is_said_and_answers_stay(open_page: Opener, watch, tmp_path: Path):
     watch.ignored, watch.expected = "ERR_CONNECTION_REFUSED", {503}
     with serving(tmp_path, ScriptedClient()) as running:

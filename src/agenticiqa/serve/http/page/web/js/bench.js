@@ -28,6 +28,8 @@ export class Bench {
     this.active = null;
     this.runs = [];
     this.turns = [];
+    /** Questions that are asked when the one under way has its answer. */
+    this.waiting = [];
     this.thread = el("div", { class: "thread" });
     this.loading = false;
     this.more = el("div", { class: "slots-more" });

@@ -70,7 +70,6 @@ export class Desk {
     replace(byId("slots"), next.slots.map((slot) => slot.element), next.more);
     byId("slots").dataset.kind = next.kind;
     replace(byId("thread"), next.thread);
-    byId("ask").textContent = next.action;
     this.regionPanel.set(next.regions, next.main, next.kind === "compare");
     this.refresh();
   }
@@ -95,8 +94,10 @@ export class Desk {
   refreshForm() {
     const { bench } = this;
     const busy = Boolean(bench.active);
-    byId("ask").disabled = busy;
+    byId("ask").disabled = false;
+    byId("ask").textContent = busy ? t("ask.next") : bench.action;
     byId("cancel").hidden = !busy;
+    this.renderWaiting();
     // That a picture is missing stays said until it is there, also when the server's lists come later than the press.
     if (!(bench.missing && bench === this.hinted)) byId("ask-hint").textContent = "";
     byId("question-title").textContent = t(bench.kind === "assess" && bench.turns.length ? "bench.assess_more" : `bench.${bench.kind}_question`);
@@ -105,6 +106,22 @@ export class Desk {
     byId("suggestions").hidden = busy || bench.turns.length > 0;
     const suggested = suggestions({ region: bench.regions.at(-1)?.name, reference: Boolean(bench.slot("reference").picture), kind: bench.kind }).filter((text) => text !== this.question.value.trim());
     replace(byId("suggestions"), suggested.map((text) => el("button", { type: "button", class: "chip", title: text, onclick: () => this.suggest(text) }, text)));
+  }
+
+  renderWaiting() {
+    const { waiting } = this.bench;
+    byId("waiting").hidden = !waiting.length;
+    const item = (question, at) => {
+      const remove = el("button", { type: "button", class: "quiet small", "aria-label": t("ask.waiting_remove", { question }), title: t("slot.remove"), onclick: () => this.removeWaiting(at) }, "✕");
+      return el("li", {}, el("span", { class: "waiting-mark" }, t("ask.waiting")), el("span", { class: "waiting-question", title: question }, question), remove);
+    };
+    replace(byId("waiting"), waiting.map(item));
+  }
+
+  removeWaiting(at) {
+    this.bench.waiting.splice(at, 1);
+    this.renderWaiting();
+    (byId("waiting").querySelector("button") ?? this.question).focus();
   }
 
   suggest(text) {
@@ -134,7 +151,7 @@ export class Desk {
   forgetThread(which) {
     which.active?.stop.abort();
     for (const turn of which.turns) turn.stop();
-    Object.assign(which, { active: null, run: null, runs: [], turns: [], map: "", worst: null, worstOn: false, began: which.began + 1 });
+    Object.assign(which, { active: null, run: null, runs: [], turns: [], waiting: [], map: "", worst: null, worstOn: false, began: which.began + 1 });
     replace(which.thread);
     this.offerFirstQuestion(which);
     if (location.hash.startsWith("#/run/")) window.history.replaceState(null, "", `#/${which.kind}`);
@@ -233,7 +250,9 @@ export class Desk {
 
   async ask(text = this.question.value) {
     const which = this.bench;
-    if (which.active) return;
+    const question = text.trim();
+    // The second press of a double click has nothing to ask.
+    if (which.active && !question) return;
     this.hinted = null;
     if (which.missing) {
       this.hinted = which;
@@ -241,7 +260,6 @@ export class Desk {
       which.missing.element.querySelector("input").focus();
       return;
     }
-    const question = text.trim();
     if (!question && which.kind === "assess") {
       byId("ask-hint").textContent = t("ask.nothing");
       this.question.focus();
@@ -250,6 +268,24 @@ export class Desk {
     // The question stands in the thread from now on; its field is for the next one.
     which.question = "";
     this.question.value = "";
+    if (which.active || which.waiting.length) this.askLater(which, question);
+    else await this.askNow(which, question);
+  }
+
+  /** A question waits until those before it have their answers. */
+  askLater(which, question) {
+    which.waiting.push(question);
+    this.announce(t("ask.waiting_said", { question }));
+    if (which.active) this.renderWaiting();
+    else this.askWaiting(which);
+  }
+
+  async askWaiting(which) {
+    if (which.active || !which.waiting.length) return;
+    await this.askNow(which, which.waiting.shift());
+  }
+
+  async askNow(which, question) {
     const stop = new AbortController();
     const turn = this.newTurn(which, question);
     const active = { stop, turn, run: null };
@@ -265,7 +301,9 @@ export class Desk {
         return beginOrSendAgain();
       }
     };
-    await this.carryOut(which, active, beginOrSendAgain, () => this.askAgain(which, turn), true);
+    const ended = await this.carryOut(which, active, beginOrSendAgain, () => this.askAgain(which, turn), true);
+    // Where the server could not be asked, the questions that wait do so until one got through.
+    if (ended) await this.askWaiting(which);
   }
 
   newTurn(which, question) {
@@ -283,18 +321,21 @@ export class Desk {
   askAgain(which, failed) {
     which.turns = which.turns.filter((turn) => turn !== failed);
     failed.element.remove();
-    return this.ask(failed.question);
+    return this.askNow(which, failed.question);
   }
 
-  /** Starts or finds a run, follows it, and shows what came of it; `asked`: from now on the page's address leads to it. */
+  /**
+   * Starts or finds a run, follows it, and shows what came of it; true where it has ended. `asked`: from now on the page's
+   * address leads to it.
+   */
   async carryOut(which, active, begin, again, asked = false) {
     try {
       active.run = await begin();
-      if (which.active !== active) return;
+      if (which.active !== active) return false;
       if (asked && this.onShow && this.bench === which) window.history.pushState(null, "", `#/run/${active.run.id}`);
       if (asked) rememberThread(which.kind, [...which.runs.map((run) => run.id), active.run.id]);
       const ended = await active.turn.follow(active.run, active.stop.signal);
-      if (which.active !== active) return;
+      if (which.active !== active) return false;
       if (isAnswered(ended)) which.run = ended;
       which.runs.push(ended);
       which.keptBy(ended);
@@ -302,8 +343,10 @@ export class Desk {
       if (isAnswered(ended)) active.turn.suggest(nextQuestions(ended, which.asked), (text) => this.ask(text));
       if (which === this.bench) this.refresh();
       await this.offerWorst(which, ended);
+      return true;
     } catch (problem) {
       if (problem.name !== "AbortError" && which.active === active) active.turn.fail(problem, again);
+      return false;
     } finally {
       active.turn.stop();
       if (which.active === active) which.active = null;
@@ -323,6 +366,7 @@ export class Desk {
       bench.turns = bench.turns.filter((turn) => turn !== active.turn);
       bench.active = null;
       this.refreshForm();
+      await this.askWaiting(bench);
       return;
     }
     byId("cancel").disabled = true;
@@ -388,6 +432,7 @@ export class Desk {
       // Another picture begins another thread.
       if (which.began !== began) return;
     }
+    await this.askWaiting(which);
   }
 
   async takePictures(which, run) {

@@ -16,6 +16,23 @@ const ENDED_BADLY = ["error", "cancelled", "timed_out", "interrupted"];
 /** Whether a run came to an answer. */
 export const isAnswered = (run) => Boolean(run.result) && !ENDED_BADLY.includes(run.status);
 
+const LONG = 240;
+const MANY_LINES = 4;
+const isLong = (question) => question.length > LONG || question.split("\n").length > MANY_LINES;
+
+/** Folds a long question, so that its answer is not pushed away, and unfolds it. */
+function foldButton(heading) {
+  const button = el("button", { type: "button", class: "quiet small turn-fold" });
+  const fold = (folded) => {
+    heading.classList.toggle("turn-question-folded", folded);
+    button.textContent = t(folded ? "turn.unfold" : "turn.fold");
+    button.setAttribute("aria-expanded", String(!folded));
+  };
+  button.addEventListener("click", () => fold(!heading.classList.contains("turn-question-folded")));
+  fold(true);
+  return button;
+}
+
 export class Turn {
   /** `first`: of its thread; later ones do not say again what holds for the picture. */
   constructor(question, title, first, announce) {
@@ -28,8 +45,8 @@ export class Turn {
     this.why = el("details", { class: "card why", open: true }, el("summary", {}, t("turn.doing")), this.evidence);
     this.file = el("div", { class: "turn-file" });
     this.next = el("div", { class: "chips next-questions" });
-    this.heading = el("h2", { class: "turn-question", tabindex: "-1" }, title);
-    this.element = el("article", { class: "turn" }, this.heading, this.head, this.why, this.next, this.file);
+    this.heading = el("h2", { class: "turn-question", tabindex: "-1" }, el("span", {}, title));
+    this.element = el("article", { class: "turn" }, this.heading, isLong(title) ? foldButton(this.heading) : null, this.head, this.why, this.next, this.file);
     this.started = performance.now();
     this.ticking = setInterval(() => this.tick(), 500);
   }
