@@ -148,6 +148,7 @@ class RunSummary(_JobState):
 
     kind: Literal["assess", "compare"]
     query: str | None = None
+    picture: str = Field("", description="The same for all runs about one picture, or one pair of them")
     image_name: str
     image_b_name: str | None = Field(None, description="The second picture of a comparison")
     reference_name: str | None = None

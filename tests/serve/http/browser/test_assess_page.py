@@ -370,7 +370,9 @@ def test_everything_from_outside_is_text(open_page: Opener, scripted: Running):
         answer = ask(page, f"Rate the quality. {attack}")
         expect(answer.locator(".reasoning")).to_contain_text(attack)
         page.get_by_role("link", name="History").click()
-        expect(page.locator(".run-query").first).to_have_text(f"Rate the quality. {attack}")
+        expect(page.locator(".run-query", has_text="Rate the quality. <img")).to_have_text(
+            f"Rate the quality. {attack}"
+        )
         assert page.title() == "History · AgenticIQA"
         assert page.locator("main img[onerror], main script").count() == 0
     finally:

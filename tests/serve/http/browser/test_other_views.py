@@ -35,8 +35,10 @@ def test_compare(open_page: Opener, embedded_url: str, serious_findings: Finding
     expect(page.locator(".pane-overlay").first).to_be_visible()
     assert serious_findings(page) == []
     page.get_by_role("link", name="History").click()
-    expect(page.locator(".run-row").first).to_contain_text("dandelion.jpg or dandelion_compressed.jpg?")
-    expect(page.locator(".run-row").first).to_contain_text("A is better")
+    pair = page.locator(".picture-group").first
+    expect(pair.locator(".picture-name")).to_have_text("dandelion.jpg or dandelion_compressed.jpg?")
+    expect(pair.locator(".run-row").last).to_contain_text("Which is better?")
+    expect(pair.locator(".run-row").last).to_contain_text("A is better")
 
 
 def test_same_picture_twice_is_a_tie(open_page: Opener, scripted: Running):
@@ -51,7 +53,7 @@ def test_same_picture_twice_is_a_tie(open_page: Opener, scripted: Running):
 def test_history_opens_runs_again(open_page: Opener, tmp_path: Path, serious_findings: Findings):
     with serving(tmp_path, ScriptedClient()) as running:
         page = open_page(f"{running.url}/#/history")
-        expect(page.get_by_text("No runs yet")).to_be_visible()
+        expect(page.get_by_text("Nothing yet")).to_be_visible()
         page.get_by_role("link", name="Assess", exact=True).click()
         upload(page, name="mine.png")
         ask(page, "Rate the perceptual quality of the image.")
@@ -59,7 +61,7 @@ def test_history_opens_runs_again(open_page: Opener, tmp_path: Path, serious_fin
         answer_of(page)
         page.get_by_role("link", name="History").click()
         row = page.locator(".run-row")
-        expect(row).to_contain_text("mine.png")
+        expect(page.locator(".picture-name")).to_have_text("mine.png")
         assert serious_findings(page) == []
         row.click()
         expect(answer_of(page).locator(".dial svg")).to_be_visible()

@@ -1,6 +1,7 @@
 """What the routes share: how they are described in the OpenAPI document, and what a client is shown of a run."""
 
 from collections.abc import Collection, Mapping
+from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import Depends, Path
@@ -118,10 +119,12 @@ def job_state(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
 def run_summary(state: AppState, row: JobRow) -> dict[str, Any]:
     pictures = row.request.get("pictures", {})
     names = {name: picture["name"] for name, picture in pictures.items()}
+    shown = "\n".join(picture["file"] for name, picture in pictures.items() if name != "reference")
     return {
         **job_state(row, state.queue.find(row.id)),
         "kind": row.kind,
         "query": row.request.get("query"),
+        "picture": sha256(shown.encode()).hexdigest()[:12],
         "image_name": names.get("image") or names.get("image_a") or "picture",
         "image_b_name": names.get("image_b"),
         "reference_name": names.get("reference"),
