@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from agenticiqa.serve.http.page.files import EXAMPLES
-from serve.http.browser.steps import answer_of, drop_from_disk, mark_worst, zoom_of
+from serve.http.browser.steps import answer_of, drop_from_disk, evidence_of, mark_worst, zoom_of
 
 Opener = Callable[..., Page]
 Findings = Callable[[Page], list[str]]
@@ -86,4 +86,5 @@ def test_the_place_that_is_marked_is_the_one_that_is_named(open_page: Opener, em
     page.get_by_role("button", name="Where is it worst?").click()
     expect(page.locator(".turn")).to_have_count(2)
     width, height, left, top = map(round, marked)
-    expect(answer_of(page)).to_contain_text(f"{width} × {height} pixels at {left}, {top} score")
+    answer_of(page)
+    expect(evidence_of(page)).to_contain_text(f"{width} × {height} pixels at {left}, {top} score")
