@@ -191,8 +191,9 @@ class RefusedWork:
     BYTES_PER_S = 50e6
     """… and taking in what it sent."""
     ANSWER_S = 2.0
+    """How long the refusal of such a key is held back; …"""
     MOST_WAITING = 50
-    """Refusals that are held back in the same moment."""
+    """… and of how many requests in the same moment."""
 
     def __init__(self) -> None:
         self._debts: dict[str, tuple[float, float]] = {}
