@@ -24,5 +24,6 @@ def test_honest_clients_are_answered_while_others_abuse_the_service() -> None:
     assert found["honest requests by status, under abuse"]["200"] > 0
     assert found["seconds to end when told under abuse"] < found["grace"]
     hostile = found["hostile requests by kind and status"]
-    assert any(kind.startswith("swapped link: 200") for kind in hostile)
+    # How often the race is won here is up to the machine: `test_refused_requests.py` runs it by itself.
+    assert any(kind.startswith("swapped link: ") for kind in hostile)
     assert not any("SEEN" in kind for kind in hostile)
