@@ -77,7 +77,7 @@ def test_a_build_fails_on_what_was_found(command_line, shoot):
 
 
 def test_progress_of_the_comparison(command_line, shoot, monkeypatch):
-    monkeypatch.setattr("agenticiqa.cli.batch.GROUPING_REPORT_EVERY_S", 0.0)
+    monkeypatch.setattr("agenticiqa.cli.audit.GROUPING_REPORT_EVERY_S", 0.0)
     assert "0 of 4 pairs compared" in command_line("audit", shoot, "--quick").err
 
 
@@ -116,3 +116,20 @@ def test_a_killed_audit_continues(command_line, tmp_path):
     again = tmp_path / "b.csv"
     assert command_line("audit", folder, "--quick", "-o", again).code == 0
     assert table.read_text() == again.read_text()
+
+
+def test_a_purpose_bounds_and_files_beside_the_pictures(command_line, shoot):
+    told = json.loads(command_line("audit", shoot, "--quick", "--for", "print", "--xmp", "--json").out)
+    assert (told["keep"], told["maybe"], told["reject"]) == (0, 4, 7)
+    assert told["sidecars"] == 11
+    assert "Yellow" in (shoot / "cat.png.xmp").read_text()
+    refused = command_line("audit", shoot, "--quick", "--keep-from", "2", "--reject-below", "3")
+    assert refused.code == 1
+    assert "Give a lower bound for rejecting" in refused.err
+
+
+def test_the_quick_look_is_told_and_shown_before_scores_are_known(command_line, shoot):
+    done = command_line("audit", shoot, "--sheet", "sheet.html")
+    assert "At a quick look (" in done.err
+    assert "sheet.html shows them already; scores follow." in done.err
+    assert "Mean score" in done.out

@@ -12,8 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import cv2
+import numpy as np
+
 from agenticiqa._version import __version__
 from agenticiqa.auditing.findings import Findings, in_order, measured, measured_findings, pixel_digest, seen, sharpness
+from agenticiqa.auditing.traces import saved_quality, spectrum_of
 from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.sample import Sample
@@ -25,7 +29,7 @@ from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
 
-AUDIT_VERSION = 1
+AUDIT_VERSION = 2
 """Of what a record holds: records of another version are made anew."""
 KEPT_VIEWS = 400
 
@@ -61,6 +65,7 @@ class Auditor:
 
     def _record(self, path: str, image: LoadedImage) -> dict[str, Any]:
         numbers, small = measured(image)
+        grey = cv2.cvtColor(np.ascontiguousarray(image.rgb), cv2.COLOR_RGB2GRAY).astype(np.float32)
         known, seen_findings = seen(image) if self.depth == "full" else ({}, {})
         taken = camera_settings(image.data).time
         return {
@@ -73,7 +78,12 @@ class Auditor:
             "sha256": image.sha256,
             "pixels": pixel_digest(image),
             "sharpness": round(sharpness(numbers), 4),
-            **{name: round(float(value), 4) for name, value in asdict(numbers).items()},
+            **{
+                name: value if isinstance(value, list) else round(float(value), 4)
+                for name, value in asdict(numbers).items()
+            },
+            "spectrum": spectrum_of(grey),
+            "saved_at": saved_quality(grey),
             **known,
             "findings": in_order(seen_findings | measured_findings(numbers, image.size) | _ending(path, image)),
             "fingerprint": as_text(small.fingerprints),
@@ -110,10 +120,14 @@ class Entry:
     width: int
     height: int
     bytes: int
-    detail: float
+    details: list[int]
+    """Detail at eight by eight places."""
     brightness: float
     score: float | None
-    blank: bool
+    findings: frozenset[str]
+    spectrum: list[float]
+    saved_at: int
+    """The JPEG quality that it was once saved at, 100 where nothing tells."""
     offset: int
     """Where its record is in the file."""
     length: int
@@ -121,6 +135,10 @@ class Entry:
     @property
     def area(self) -> int:
         return self.width * self.height
+
+    @property
+    def blank(self) -> bool:
+        return "blank" in self.findings
 
 
 Views = Callable[[Entry], SmallView]
@@ -131,7 +149,7 @@ def entries_in(lines: Path) -> Iterator[Entry]:
     for position, line in enumerate(read_results(lines)):
         picture = line.record.get("picture")
         if picture:
-            copied = ("pixels", "width", "height", "bytes", "detail", "brightness")
+            copied = ("pixels", "width", "height", "bytes", "details", "brightness", "spectrum")
             yield Entry(
                 **{name: picture[name] for name in copied},
                 position=position,
@@ -139,7 +157,8 @@ def entries_in(lines: Path) -> Iterator[Entry]:
                 fingerprints=from_text(picture["fingerprint"]),
                 taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
                 score=picture.get("score"),
-                blank="blank" in picture["findings"],
+                findings=frozenset(picture["findings"]),
+                saved_at=picture["saved_at"] or 100,
                 offset=line.offset,
                 length=line.length,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
@@ -30,6 +30,9 @@ _WORDS = read_data("auditing/findings.yaml")
 MEANINGS: dict[str, str] = _WORDS["meanings"]
 """What each finding means, in the order in which they are told. Those from ``poor`` on are the vision model's alone."""
 NAMES = tuple(MEANINGS)
+REASONS: dict[str, str] = _WORDS["reasons"]
+"""Findings that speak against a picture, in people's words."""
+PURPOSES: dict[str, dict[str, Any]] = _WORDS["purposes"]
 
 Findings = dict[str, str]
 """Names, and why each holds."""
@@ -80,6 +83,26 @@ def sharpness(measures: PictureMeasures) -> float:
     return edges + (tones if tones > FEW_TONES else 0.0)
 
 
+@dataclass(frozen=True)
+class Reason:
+    """The finding that tells most against a picture."""
+
+    finding: str
+    words: str
+
+    @property
+    def is_blur(self) -> bool:
+        return self.finding in ("motion_blur", "out_of_focus", "blurry")
+
+
+WEAK = Reason("poor", REASONS["poor"])
+
+
+def reason_of(found: Collection[str], among: Collection[str] = REASONS) -> Reason | None:
+    """What to say of a picture that is not kept; None where no finding speaks against it."""
+    return next((Reason(name, words) for name, words in REASONS.items() if name in found and name in among), None)
+
+
 def in_order(found: Mapping[str, str]) -> Findings:
     """The same in the order of :data:`NAMES`."""
     return {name: found[name] for name in NAMES if name in found}
@@ -91,7 +114,7 @@ def in_order(found: Mapping[str, str]) -> Findings:
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 160, 60
 SAMPLED_PIXELS = 40_000
 EDGE_SIDE = 64
-DETAIL_SIDE = 1024
+DETAIL_GRID, DETAIL_TILE = 8, 128
 COLOUR_FROM = 4
 """Levels by which channels differ where there is any colour."""
 DARK_PERCENTILE, LIGHT_PERCENTILE = 99, 5
@@ -119,6 +142,8 @@ class PictureMeasures:
     """Of the grey levels, of 255."""
     detail: float
     """Strength of the finest structures at native size: tells the sharpest of several shots of one scene."""
+    details: list[int]
+    """The same in tenths at eight by eight places, row by row."""
     has_colour: bool
 
 
@@ -154,7 +179,7 @@ def _measures(image: LoadedImage, grey: Image.Image) -> PictureMeasures:
             (max(1, int(grey.width * scale)), max(1, int(grey.height * scale))), Image.Resampling.BICUBIC
         )
     edges = ImageStat.Stat(tiny.filter(ImageFilter.FIND_EDGES)).stddev[0] if min(tiny.size) >= 3 else 0.0
-    channels = sample.astype(np.int16)
+    channels, details = sample.astype(np.int16), _details(image.rgb)
     return PictureMeasures(
         bright_parts=sqrt(high) / 255,
         dark_parts=sqrt(low) / 255,
@@ -163,20 +188,28 @@ def _measures(image: LoadedImage, grey: Image.Image) -> PictureMeasures:
         edges=float(edges),
         tones=float(np.std(tiny.histogram())),
         deviation=float(ImageStat.Stat(tiny).stddev[0]),
-        detail=_detail(image.rgb),
+        detail=float(np.sqrt(np.square(details).mean())),
+        details=[round(10 * float(each)) for each in details.ravel()],
         # Red and green, green and blue.
         has_colour=bool(np.abs(np.diff(channels, axis=2)).max() > COLOUR_FROM),
     )
 
 
-def _detail(rgb: npt.NDArray[np.uint8]) -> float:
-    """In the middle of the picture: a frame of a series differs from its neighbours everywhere alike."""
-    top, left = (max(0, (side - DETAIL_SIDE) // 2) for side in rgb.shape[:2])
-    middle = rgb[top : top + DETAIL_SIDE, left : left + DETAIL_SIDE]
-    if min(middle.shape[:2]) < 3:
-        return 0.0
-    grey = cv2.cvtColor(np.ascontiguousarray(middle), cv2.COLOR_RGB2GRAY)
-    return float(cv2.meanStdDev(cv2.Laplacian(grey, cv2.CV_16S, ksize=3))[1][0, 0])
+def _details(rgb: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """Strength of the finest structures at native size, at places all over the picture."""
+    height, width = rgb.shape[:2]
+    if min(height, width) < 3 * DETAIL_GRID:
+        return np.zeros((DETAIL_GRID, DETAIL_GRID), np.float32)
+    found = np.empty((DETAIL_GRID, DETAIL_GRID), np.float32)
+    for row, column in np.ndindex(found.shape):
+        high, wide = (min(DETAIL_TILE, side // DETAIL_GRID) for side in (height, width))
+        top, left = (
+            int((row + 0.5) * height / DETAIL_GRID - high / 2),
+            int((column + 0.5) * width / DETAIL_GRID - wide / 2),
+        )
+        grey = cv2.cvtColor(np.ascontiguousarray(rgb[top : top + high, left : left + wide]), cv2.COLOR_RGB2GRAY)
+        found[row, column] = cv2.meanStdDev(cv2.Laplacian(grey, cv2.CV_16S, ksize=3))[1][0, 0]
+    return found
 
 
 # --- What the vision model sees in a picture ---

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
+from agenticiqa.auditing.choosing import Choice, best_of_burst, best_of_equals, best_of_versions
 from agenticiqa.auditing.collecting import Entry, Views, entries_in, views_in
 from agenticiqa.pictures.likeness import Match, close_pairs, matched, tone_departure
 
@@ -45,6 +47,9 @@ class GroupPlace:
     near_group: int | None = None
     burst_group: int | None = None
     keep: bool = True
+    """False: another one of its group is kept instead."""
+    too: bool = False
+    """It could be kept as well."""
     why: str = ""
     odd_size: bool = False
 
@@ -59,18 +64,19 @@ class Groups:
     places: defaultdict[int, GroupPlace] = field(default_factory=lambda: defaultdict(GroupPlace))
     best: dict[int, str] = field(default_factory=dict)
     """The best of each burst by position, and why."""
+    middle_score: float | None = None
+    """The median of all scores."""
 
     def place(self, position: int) -> GroupPlace:
         return self.places.get(position, GroupPlace())
 
-    def choose(self, members: Iterable[Entry], chosen: Choice) -> None:
-        """Keep one of these, and say so of all."""
-        for member in members:
-            place = self.places[member.position]
-            if member is chosen.best:
-                place.why = "; ".join(filter(None, (place.why, chosen.why)))
-            else:
-                place.keep, place.why = False, f"{chosen.instead} {chosen.best.path}"
+    def choose(self, chosen: Choice) -> None:
+        """Keep one of a group, and say so of all."""
+        kept = self.places[chosen.best.position]
+        kept.why = "; ".join(filter(None, (kept.why, chosen.why)))
+        for position, (why, too) in chosen.others.items():
+            place = self.places[position]
+            place.keep, place.too, place.why = False, too, why
 
     def with_equals(self, entries: Iterable[Entry]) -> list[int]:
         """Positions of these pictures and of those with the same pixels."""
@@ -84,7 +90,8 @@ class Groups:
 def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Groups:
     """Read the records and find all groups. Pictures are numbered by their position in the file."""
     entries = list(entries_in(lines))
-    groups = Groups()
+    scores = [entry.score for entry in entries if entry.score is not None]
+    groups = Groups(middle_score=median(scores) if scores else None)
     _note_odd_sizes(entries, groups)
     originals = _note_exact(entries, groups)
     # Of every original the list of those that it belongs together with, the same list for all of them.
@@ -100,24 +107,24 @@ def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Group
                 _join(near, one, other)
             if found is not None:
                 _join(bursts, one, other)
-    for members in _several(near):
-        versions = [originals[member] for member in members]
-        groups.near.append(groups.with_equals(versions))
-        for position in groups.near[-1]:
-            groups.places[position].near_group = len(groups.near) - 1
-        groups.choose(versions, best_of_versions(versions))
-    for members in _several(bursts):
-        if all(near[member] is near[members[0]] for member in members):
-            # All are versions of one shot.
-            continue
-        shots = [originals[member] for member in members]
-        groups.bursts.append(groups.with_equals(shots))
-        for position in groups.bursts[-1]:
-            groups.places[position].burst_group = len(groups.bursts) - 1
-        kept = [shot for shot in shots if groups.place(shot.position).keep]
-        chosen = best_of_burst(kept)
-        groups.best[chosen.best.position] = chosen.why
-        groups.choose(kept, chosen)
+        for members in _several(near):
+            versions = [originals[member] for member in members]
+            groups.near.append(groups.with_equals(versions))
+            for position in groups.near[-1]:
+                groups.places[position].near_group = len(groups.near) - 1
+            groups.choose(best_of_versions(versions))
+        for members in _several(bursts):
+            if all(near[member] is near[members[0]] for member in members):
+                # All are versions of one shot.
+                continue
+            shots = [originals[member] for member in members]
+            groups.bursts.append(groups.with_equals(shots))
+            for position in groups.bursts[-1]:
+                groups.places[position].burst_group = len(groups.bursts) - 1
+            kept = [shot for shot in shots if groups.place(shot.position).keep]
+            chosen = best_of_burst(kept, view)
+            groups.best[chosen.best.position] = chosen.why
+            groups.choose(chosen)
     return groups
 
 
@@ -193,66 +200,5 @@ def _note_exact(entries: Iterable[Entry], groups: Groups) -> list[Entry]:
             groups.exact.append([member.position for member in members])
             for member in members:
                 groups.places[member.position].exact_group = len(groups.exact) - 1
-            groups.choose(members, chosen)
+            groups.choose(chosen)
     return originals
-
-
-# --- Which of several pictures that belong together to keep, and why, in words ---
-
-
-CLOSE_SCORES = 0.1
-"""Scores nearer than this say the same."""
-CLOSE_AREAS = 0.98
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The picture to keep."""
-
-    best: Entry
-    why: str
-    instead: str
-    """What is said of the others, before the name of the best."""
-
-
-def best_of_equals(members: Sequence[Entry]) -> Choice:
-    """The one with the shortest path: copies are named "photo (1)", or lie deeper."""
-    best = min(members, key=lambda entry: (len(entry.path), entry.path))
-    return Choice(best, f"kept of {len(members)} equal pictures" if len(members) > 1 else "", "the same pixels as")
-
-
-def best_of_versions(members: Sequence[Entry]) -> Choice:
-    """The largest version; of several, the one that was least compressed or scores best."""
-    largest = max(entry.area for entry in members)
-    large = [entry for entry in members if entry.area >= CLOSE_AREAS * largest]
-    count = f"of {len(members)} versions"
-    if len(large) == 1:
-        return Choice(large[0], f"largest {count} ({large[0].width}×{large[0].height})", "another version of")
-    if leader := _clear_leader(large):
-        return Choice(leader, f"best score {count} ({leader.score:.1f})", "another version of")
-    heaviest = max(large, key=lambda entry: (entry.bytes, entry.path))
-    return Choice(heaviest, f"least compressed {count}", "another version of")
-
-
-def best_of_burst(shots: Sequence[Entry]) -> Choice:
-    """The shot with the best score; where scores say the same, or there are none, the sharpest."""
-    count = f"of {len(shots)} shots"
-    sharpest = max(shots, key=lambda entry: entry.detail)
-    leader = _clear_leader(shots)
-    if leader is None:
-        softest = min(shots, key=lambda entry: entry.detail)
-        why = f"sharpest {count} (detail {sharpest.detail:.0f}, others from {softest.detail:.0f})"
-        return Choice(sharpest, why, "the same scene as")
-    others = [entry.score for entry in shots if entry is not leader and entry.score is not None]
-    also = " and sharpest" if leader is sharpest else ""
-    why = f"best score{also} {count} ({leader.score:.1f}, others {min(others):.1f} to {max(others):.1f})"
-    return Choice(leader, why, "the same scene as")
-
-
-def _clear_leader(members: Sequence[Entry]) -> Entry | None:
-    """The one whose score is clearly above all others; None where there is none, or where a score is missing."""
-    known = [(entry.score, entry) for entry in members if entry.score is not None]
-    if len(known) < max(2, len(members)):
-        return None
-    (first, leader), (second, _), *_ = sorted(known, key=lambda each: each[0], reverse=True)
-    return leader if first - second > CLOSE_SCORES else None

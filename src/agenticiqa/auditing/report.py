@@ -6,30 +6,33 @@ import os
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from heapq import nlargest
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 from agenticiqa.api.measure import dataframe
+from agenticiqa.auditing.decisions import Bounds, Decided, Decider
 from agenticiqa.auditing.findings import MEANINGS, NAMES, Findings, checked_names, in_order
 from agenticiqa.auditing.grouping import GroupPlace, Groups
 from agenticiqa.batch.outputs import format_of, write_table
+from agenticiqa.batch.remote_pictures import is_url
 from agenticiqa.batch.results import read_results
 from agenticiqa.errors import OutputError
 from agenticiqa.pictures.formats import Skipped
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, Thumbnails, write_contact_sheet
 from agenticiqa.reports.look import framed, in_notebook, table
+from agenticiqa.reports.sidecars import write_sidecar
 from agenticiqa.runtime.files import ScratchFolder, refuse_to_replace
 
 COLUMNS = (
-    "path", "findings", "keep", "why", "score", "level", "sort", "generated", "width", "height", "format", "bytes",
-    "taken", "brightness", "sharpness", "detail", "entropy", "exact_group", "near_group", "burst_group", "notes",
-    "sha256", "error",
+    "path", "decision", "why", "stars", "by", "findings", "keep", "score", "level", "sort", "generated", "width",
+    "height", "format", "bytes", "taken", "brightness", "sharpness", "detail", "entropy", "exact_group", "near_group",
+    "burst_group", "notes", "sha256", "error",
 )  # fmt: skip
-_NOTHING_SHOWS = ("corrupt", "unreadable", "blank")
 EXAMPLES = 2
 BAR = 12
 SHOWN_IN_NOTEBOOKS = 24
@@ -37,7 +40,8 @@ SHOWN_IN_NOTEBOOKS = 24
 Row = dict[str, Any]
 
 
-def audit_row(record: Mapping[str, Any], place: GroupPlace) -> Row:
+def audit_row(record: Mapping[str, Any], place: GroupPlace, decider: Decider, own: Decided | None = None) -> Row:
+    """``own``: what a person decided, which wins."""
     picture: Mapping[str, Any] = record.get("picture") or {}
     found: Findings = dict(picture.get("findings") or {})
     if not picture:
@@ -47,13 +51,13 @@ def audit_row(record: Mapping[str, Any], place: GroupPlace) -> Row:
     found |= {name: f"group {number + 1}" for name, number in groups.items() if number is not None}
     if place.odd_size:
         found["odd_size"] = "far from the size of most pictures here"
-    empty = next((found[name] for name in _NOTHING_SHOWS if name in found), None)
+    decided = own or decider.decide(picture, found, place)
     return {
         **{name: picture.get(name) for name in COLUMNS},
         "path": record["sample_id"],
         "findings": in_order(found),
-        "keep": place.keep and empty is None,
-        "why": place.why or empty,
+        **asdict(decided),
+        "keep": decided.decision == "keep",
         "exact_group": place.exact_group,
         "near_group": place.near_group,
         "burst_group": place.burst_group,
@@ -82,6 +86,8 @@ class AuditSummary:
     near_groups: int = 0
     bursts: int = 0
     keep: int = 0
+    maybe: int = 0
+    reject: int = 0
     mean_score: float | None = None
     sorts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -95,7 +101,7 @@ class AuditSummary:
         for row in rows:
             self.pictures += 1
             self.without_finding += not row["findings"]
-            self.keep += bool(row["keep"])
+            setattr(self, row["decision"], getattr(self, row["decision"]) + 1)
             if row["score"] is not None:
                 points += row["score"]
                 sorts[row["sort"]] += 1
@@ -118,7 +124,7 @@ class AuditSummary:
 
     def _lines(self) -> Iterable[str]:
         yield f"{_count(self.pictures, 'picture')} in {_shortened(self.source, 50)}"
-        yield f"{self.without_finding} without a finding, {self.keep} to keep ({self.pictures - self.keep} could go)"
+        yield f"{self.without_finding} without a finding; keep {self.keep}, maybe {self.maybe}, reject {self.reject}"
         if self.mean_score is not None:
             kinds = ", ".join(f"{name} {count}" for name, count in list(self.sorts.items())[:6])
             yield f"Mean score {self.mean_score:.2f} of 5; {kinds}"
@@ -150,8 +156,9 @@ class AuditSummary:
             (name.replace("_", " ").capitalize(), str(count), MEANINGS[name]) for name, count in self.findings.items()
         ]
         return (
-            f"<p><strong>{self.pictures} pictures</strong>: {self.without_finding} without a finding, "
-            f"{self.keep} to keep{score}.</p>{table(('Finding', 'Pictures', ''), rows)}"
+            f"<p><strong>{self.pictures} pictures</strong>: {self.without_finding} without a finding; "
+            f"keep {self.keep}, maybe {self.maybe}, reject {self.reject}{score}.</p>"
+            f"{table(('Finding', 'Pictures', ''), rows)}"
         )
 
     def _repr_html_(self) -> str:
@@ -174,12 +181,21 @@ class AuditReport:
     """The result of :func:`agenticiqa.audit`: iterate it for a row per picture, read from disk as they are needed."""
 
     def __init__(
-        self, lines: Path, groups: Groups, summary: AuditSummary, source: Path, temporary: ScratchFolder | None = None
+        self,
+        lines: Path,
+        groups: Groups,
+        summary: AuditSummary,
+        source: Path,
+        bounds: Bounds,
+        decisions: Mapping[str, Decided] = MappingProxyType({}),
+        temporary: ScratchFolder | None = None,
     ) -> None:
         self._lines = lines
         self._groups = groups
         self._summary = summary
         self._source = source
+        self._decider = Decider(bounds, groups.middle_score)
+        self._decisions = decisions
         if temporary is not None:
             weakref.finalize(self, temporary.close)
 
@@ -286,10 +302,22 @@ class AuditReport:
         """
         return link_pictures((row["path"] for row in self if row["keep"]), self._source, Path(fspath(folder)))
 
+    def write_sidecars(self) -> tuple[int, list[str]]:
+        """Write stars, label and reason of every picture into an XMP file beside it (docs/many-pictures/audit.md).
+
+        Returns:
+            How many were written, and the paths of pictures whose file another program wrote: those stay as they are.
+        Raises:
+            OutputError: A file cannot be written.
+        """
+        left = [row["path"] for row in self if not is_url(row["path"]) and not write_sidecar(self._source, row)]
+        return self._summary.pictures - len(left), left
+
     def sheet_pictures(self) -> Iterator[SheetPicture]:
         """Rows with their small pictures, as a contact sheet takes them."""
         for position, line in enumerate(read_results(self._lines)):
-            row = audit_row(line.record, self._groups.place(position))
+            own = self._decisions.get(line.record["sample_id"])
+            row = audit_row(line.record, self._groups.place(position), self._decider, own)
             yield SheetPicture(row, (line.record.get("picture") or {}).get("thumbnail"))
 
     def _repr_html_(self) -> str:

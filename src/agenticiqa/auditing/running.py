@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from agenticiqa.api.arguments import in_thread
 from agenticiqa.auditing.collecting import file_state
+from agenticiqa.auditing.decisions import Bounds, Decided, Purpose, read_decisions
 from agenticiqa.auditing.grouping import Groups, Progress, group
 from agenticiqa.auditing.report import AuditReport, AuditSummary
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
@@ -35,6 +36,9 @@ class AuditRequest:
 
     pictures: PicturePath | Iterable[PicturePath]
     quick: bool = False
+    bounds: Bounds = field(default_factory=Bounds.of)
+    decisions: Mapping[str, Decided] = field(default_factory=dict)
+    """A person's own, by path: they win."""
     records: Path | None = None
     """The file that grows while the audit runs, and that ``resume`` continues; None: a temporary one."""
     resume: bool = False
@@ -49,6 +53,8 @@ class AuditRequest:
     """Start no processes, however many pictures there are: for a program that serves others besides."""
     on_progress: ProgressListener = field(default=lambda _: None)
     on_grouping: Progress = field(default=lambda _done, _of: None)
+    on_quick: Callable[[AuditReport], None] | None = None
+    """Given: all pictures are looked at without the vision model first, and what was found is handed over at once."""
     stop: StopSwitch = field(default_factory=StopSwitch)
 
 
@@ -56,6 +62,9 @@ def audit(
     pictures: PicturePath | Iterable[PicturePath],
     *,
     quick: bool = False,
+    purpose: Purpose = "any",
+    bounds: Bounds | None = None,
+    decisions: PicturePath | None = None,
     records: PicturePath | None = None,
     resume: bool = True,
     overwrite: bool = False,
@@ -67,6 +76,9 @@ def audit(
     Args:
         pictures: A folder, a manifest, or paths.
         quick: Leave out the vision model: no score and no kind of picture, but every other check.
+        purpose: What the pictures are for, which says how good a picture must be to be kept.
+        bounds: Instead of those of the purpose: ``agenticiqa.auditing.decisions.Bounds.of("web", keep_from=3.2)``.
+        decisions: A CSV file with a person's own (``path``, ``decision``), as a contact sheet exports them: they win.
         records: A file that keeps the findings picture by picture; by default nothing stays on disk.
         resume: Continue what ``records`` holds; pictures added or changed since are examined anew.
         overwrite: Start ``records`` anew.
@@ -75,12 +87,15 @@ def audit(
     Returns:
         A report: ``summary()`` for people, ``to_dataframe()`` for programs.
     Raises:
-        ManifestError, ImageError: There is nothing to examine.
+        ManifestError, ImageError: There is nothing to examine, or ``decisions`` cannot be used.
+        ConfigError: There is no such purpose.
         OutputError: ``records`` cannot be written.
     """
     request = AuditRequest(
         pictures,
         quick=quick,
+        bounds=bounds or Bounds.of(purpose),
+        decisions=read_decisions(Path(fspath(decisions))) if decisions is not None else {},
         records=Path(fspath(records)) if records is not None else None,
         resume=resume and not overwrite,
         overwrite=overwrite,
@@ -97,6 +112,12 @@ aaudit = in_thread(audit)
 def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
     """The pass over all pictures, then over their records: the report, and how the pass ended."""
     started = time.monotonic()
+    if request.on_quick is not None and not request.quick and not request.resume:
+        # A file of its own: what is seen later makes it superfluous.
+        first = replace(request, quick=True, records=None, resume=False, on_quick=None)
+        found, _ = run_audit(first)
+        if request.stop.asked == 0:
+            request.on_quick(found)
     # Nothing but the records is written: no log, no cache.
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     settings = request.settings or load_settings(request.config, overrides)
@@ -130,7 +151,7 @@ def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
             stop=request.stop,
         ).run()
         groups = group(lines, request.on_grouping) if request.stop.asked == 0 else Groups()
-        report = AuditReport(lines, groups, summary, source, temporary)
+        report = AuditReport(lines, groups, summary, source, request.bounds, request.decisions, temporary)
         summary.not_done, summary.skipped = batch.not_done, batch.skipped
         summary.count(report, groups)
         summary.seconds = round(time.monotonic() - started, 2)

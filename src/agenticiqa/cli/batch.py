@@ -1,4 +1,4 @@
-"""``agenticiqa batch`` and ``agenticiqa audit``, and how work on many pictures is shown and stopped."""
+"""``agenticiqa batch``, and how work on many pictures is shown and stopped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agenticiqa.batch.runner import BatchSummary, StopSwitch, Tally
     from agenticiqa.batch.work import BatchJob
 
-PLAIN_LINE_EVERY_S = GROUPING_REPORT_EVERY_S = 10.0
+PLAIN_LINE_EVERY_S = 10.0
 SHOWN_IDS = 20
 STANDARD_ERROR = 2
 
@@ -292,95 +292,3 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
     if checked.problems or checked.without_picture == count:
         return terminal.ExitCode.ERROR
     return terminal.ExitCode.SOME if checked.without_picture else terminal.ExitCode.OK
-
-
-def audit(
-    source: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder, with its subfolders; or a pattern.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="All pictures as .csv or .jsonl.")] = None,
-    sheet: Annotated[Path | None, typer.Option(help="A contact sheet (.html) to look through in a browser.")] = None,
-    thumbnails: Annotated[
-        Literal["embedded", "folder"] | None,
-        typer.Option(help="In the sheet, or in a folder beside it; default by how many there are."),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Without the vision model: no score, no sort.")] = False,
-    fail_on: Annotated[str | None, typer.Option(help="Exit with 3 if any picture has one of: corrupt,blurry,…")] = None,
-    link_best: Annotated[
-        Path | None, typer.Option(help="A new folder with links to the pictures worth keeping.")
-    ] = None,
-    resume: options.ResumeOption = False,
-    overwrite: options.OverwriteOption = False,
-    workers: options.WorkersOption = None,
-    timeout: options.TimeoutOption = 600.0,
-    memory: options.MemoryOption = None,
-    json_output: options.JsonOption = False,
-    config: options.ConfigOption = None,
-) -> None:
-    """Look through a folder: findings, duplicates, bursts and the best of each, in one pass.
-
-    Nothing is moved or changed. Exit code 0 when the audit is complete, 3 when --fail-on found something, 1 when no
-    picture could be opened, 130 after Ctrl-C.
-    """
-    from agenticiqa.auditing.findings import checked_names
-    from agenticiqa.auditing.report import check_link_folder
-    from agenticiqa.auditing.running import AuditRequest, run_audit
-    from agenticiqa.batch.outputs import format_of
-    from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.runtime.files import is_stream
-
-    options.choose_one(resume=resume, overwrite=overwrite)
-    named = checked_names(options.listed(fail_on))
-    if fail_on is not None and not named:
-        raise typer.BadParameter("--fail-on names no finding: write, for example, --fail-on corrupt,blank.")
-    replace = resume or overwrite
-    # Whatever cannot be written is refused before anything is spent.
-    options.check_outputs(output, sheet, inputs=[source], overwrite=replace)
-    if output is not None:
-        format_of(output)
-    if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
-        raise typer.BadParameter("--sheet is a page: name it .html.")
-    if link_best is not None:
-        check_link_folder(link_best, Path(source))
-    # Records are kept beside the first file that is written, so that the audit can be resumed.
-    beside = output or sheet
-    records = beside.with_name(f"{beside.name}.records") if beside and not is_stream(beside) else None
-    if resume and records is None:
-        raise typer.BadParameter("--resume continues what --output or --sheet name: give the same as before.")
-    stop, due = StopSwitch(), terminal.Interval(GROUPING_REPORT_EVERY_S)
-
-    def report_pairs(compared: int, pairs: int) -> None:
-        if due.passed():
-            terminal.print_message(f"{compared} of {pairs} pairs compared")
-
-    with watched(stop) as on_progress:
-        request = AuditRequest(
-            source,
-            quick=quick,
-            records=records,
-            resume=resume,
-            overwrite=overwrite,
-            workers=workers,
-            timeout_s=timeout,
-            memory=memory,
-            config=config,
-            on_progress=on_progress,
-            on_grouping=report_pairs,
-            stop=stop,
-        )
-        report, batch = run_audit(request)
-    if batch.stopped:
-        again = "The same command with --resume continues." if records else "With --output it could be resumed."
-        terminal.print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
-        raise typer.Exit(terminal.ExitCode.INTERRUPTED)
-    if output is not None:
-        report.save(output, overwrite=replace)
-    if sheet is not None:
-        report.contact_sheet(sheet, thumbnails=thumbnails, overwrite=replace)
-    linked = report.link_best(link_best) if link_best else None
-    summary = report.summary()
-    failing = {name: count for name, count in summary.findings.items() if name in named}
-    lines = [str(summary), *([] if linked is None else [f"{linked} pictures are linked."])]
-    terminal.print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
-    if failing and not json_output:
-        terminal.print_message(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
-    code = terminal.ExitCode.OK if batch.ok else terminal.ExitCode.ERROR
-    raise typer.Exit(terminal.ExitCode.BELOW_THRESHOLD if failing else code)

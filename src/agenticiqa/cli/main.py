@@ -18,7 +18,7 @@ COMMANDS = {
     "ask": "assess:app",
     "measure": "tools:measure",
     "batch": "batch:batch",
-    "audit": "batch:audit",
+    "audit": "audit:audit",
     "mcp": "serve:mcp",
     "evaluate": "results:evaluate",
     "report": "results:report",

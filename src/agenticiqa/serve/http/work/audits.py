@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
+from agenticiqa.auditing.decisions import Bounds, Decider
 from agenticiqa.auditing.grouping import GroupPlace
 from agenticiqa.auditing.report import audit_row
 from agenticiqa.auditing.running import AuditRequest, run_audit
@@ -108,7 +109,8 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
 def keep_found(output: Path) -> None:
     """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
     if (records := output.with_suffix(RECORDS)).is_file():
-        _write_rows(output, (audit_row(line.record, GroupPlace()) for line in read_results(records)))
+        decider = Decider(Bounds.of())
+        _write_rows(output, (audit_row(line.record, GroupPlace(), decider) for line in read_results(records)))
     _remove_rest(output)
 
 
