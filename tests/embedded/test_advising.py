@@ -59,7 +59,18 @@ def test_a_smear_asks_for_a_faster_shutter_by_its_length(dandelion):
     exif.get_ifd(0x8769)[0x829A] = 1 / 30
     advised = " ".join(each.do for each in advice_for(look_at(smeared, format="JPEG", quality=95, exif=exif)))
     assert "shutter" in advised
-    assert "1/480 s instead of 1/30 s" in advised
+    assert "1/500 s instead of 1/30 s" in advised
+
+
+def test_a_dark_picture_names_the_cameras_settings(dandelion):
+    dark = np.asarray((((dandelion / 255.0) ** 2.2 / 2**3) ** (1 / 2.2) * 255).round(), np.uint8)
+    exif = Image.Exif()
+    exif.get_ifd(0x8769).update({0x829A: 1 / 1000, 0x829D: 8.0, 0x8827: 100})
+    first = advice_for(look_at(dark, format="JPEG", quality=95, exif=exif))[0]
+    assert "exposure compensation +" in first.do
+    assert "instead of 1/1000 s" in first.do
+    assert "instead of f/8" in first.do
+    assert "instead of 100" in first.do
 
 
 @pytest.mark.usefixtures("isolated")

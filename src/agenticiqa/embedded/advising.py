@@ -5,7 +5,7 @@ stands in ``advice.yaml``; here are only the findings of a look and the amounts 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -33,6 +33,16 @@ CLIPPED_PERCENT = 1.0
 SHORTEST_SMEAR, LONGEST_SMEAR = 4.0, 64.0
 LEAST_SLOPE, MOST_SLOPE = 1.0, 12.0
 """Degrees: less is not noticeable, more is intended."""
+_THIRDS = (1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.4, 8)
+APERTURES = (
+    1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3.2, 3.5, 4, 4.5, 5, 5.6, 6.3, 7.1, 8, 9, 10, 11, 13, 14, 16, 18, 22
+)  # fmt: skip
+SENSITIVITIES = tuple(base * 10**power for power in (2, 3, 4) for base in _THIRDS)
+TIMES = (*(1 / (base * 10**power) for power in (0, 1, 2, 3) for base in _THIRDS), *_THIRDS[1:], 10, 15, 20, 30)
+"""What cameras can be set to, in thirds of a stop."""
+LOWEST_ISO, HIGHEST_ISO, CALMER = 100, 6400, 4
+"""Beyond the second, what is won by speed is lost by noise; a quarter of the sensitivity halves the noise."""
+LONGEST_BY_HAND, WIDEST_TO_CLOSE = 1 / 30, 5.6
 LIGHT_AND_COLOUR = frozenset({"Brightness change", "Contrast", "Color distortions"})
 """How light and colourful a screen or a drawing is, its maker decided: no camera is to blame."""
 FULL_BLACK, FULL_WHITE = 20, 235
@@ -93,10 +103,14 @@ def _of_blur(look: Look, names: tuple[str, ...]) -> Amounts:
     if "motion_blur" in names and smear and SHORTEST_SMEAR <= smear <= LONGEST_SMEAR:
         factor = 2 ** math.ceil(math.log2(smear))
         amounts |= {"smear": f"{smear:.0f}", "factor": str(factor)}
-        seconds = camera_settings(look.image.data).seconds
-        if seconds:
-            faster = CameraSettings(seconds=seconds / factor)
-            amounts["shutter"] = f"{faster.shutter} instead of {CameraSettings(seconds=seconds).shutter}"
+        taken = camera_settings(look.image.data)
+        if taken.seconds:
+            amounts["shutter"] = _instead(taken, seconds=taken.seconds / factor)
+        if taken.iso and taken.iso * factor <= HIGHEST_ISO:
+            amounts["more_iso"] = _instead(taken, iso=taken.iso * factor)
+    aperture = camera_settings(look.image.data).aperture if "out_of_focus" in names else None
+    if aperture and aperture <= WIDEST_TO_CLOSE:
+        amounts["closed"] = f"f/{nearest(APERTURES, aperture * 2):g} instead of f/{aperture:g}"
     return amounts
 
 
@@ -107,12 +121,53 @@ def _of_exposure(look: Look, names: tuple[str, ...]) -> Amounts:
         # Brighter only as far as at most one pixel in a hundred turns white by it.
         room = -math.log2(max(float(np.percentile(light, 99)), 1e-4))
         stops = min(wanted, room)
-        return {"stops_up": stops_text(stops)} if stops >= LEAST_STOPS else {}
-    amounts = {"stops_down": stops_text(-wanted)} if -wanted >= LEAST_STOPS else {}
-    white = look.measures.detail("clipping", "highlights")
-    if white is not None and white >= CLIPPED_PERCENT:
-        amounts |= {"white": f"{white:.0f} %", "stops_down": stops_text(max(-wanted, 1.0))}
-    return amounts
+        if stops < LEAST_STOPS:
+            return {}
+        return {"stops_up": stops_text(stops), "settings": settings_for(camera_settings(look.image.data), stops)}
+    white = look.measures.detail("clipping", "highlights") or 0.0
+    less = max(-wanted, 1.0) if white >= CLIPPED_PERCENT else -wanted
+    if less < LEAST_STOPS:
+        return {}
+    amounts = {"stops_down": stops_text(less), "settings": settings_for(camera_settings(look.image.data), -less)}
+    return amounts | ({"white": f"{white:.0f} %"} if white >= CLIPPED_PERCENT else {})
+
+
+def settings_for(taken: CameraSettings, stops: float) -> str:
+    """How a camera is set for so many stops more, or less where negative; by what the file says of its settings.
+
+    >>> settings_for(CameraSettings(seconds=1 / 250, aperture=5.6, iso=200), 1.4)
+    'exposure compensation +1.3: 1/100 s instead of 1/250 s, f/3.5 instead of f/5.6, or ISO 500 instead of 200'
+    >>> settings_for(CameraSettings(), -2.0)
+    'exposure compensation -2'
+    """
+    steps = max(-3 * MOST_STOPS, min(3 * MOST_STOPS, round(3 * stops)))
+    factor, ways = 2 ** (steps / 3), []
+    if taken.seconds and taken.seconds * factor <= LONGEST_BY_HAND:
+        ways.append(_instead(taken, seconds=taken.seconds * factor))
+    if taken.aperture and APERTURES[0] < taken.aperture / math.sqrt(factor) < APERTURES[-1]:
+        ways.append(_instead(taken, aperture=taken.aperture / math.sqrt(factor)))
+    if taken.iso and LOWEST_ISO <= taken.iso * factor <= HIGHEST_ISO:
+        ways.append(_instead(taken, iso=taken.iso * factor))
+    named = ", or ".join(filter(None, (", ".join(ways[:-1]), ways[-1]))) if ways else ""
+    return f"exposure compensation {steps / 3:+.2g}{f': {named}' if named else ''}"
+
+
+def _instead(taken: CameraSettings, *, seconds: float = 0, aperture: float = 0, iso: float = 0) -> str:
+    """One setting, as cameras have it, beside the one that was used."""
+    if seconds:
+        return f"{CameraSettings(seconds=nearest(TIMES, seconds)).shutter} instead of {taken.shutter}"
+    if aperture:
+        return f"f/{nearest(APERTURES, aperture):g} instead of f/{taken.aperture:g}"
+    return f"ISO {nearest(SENSITIVITIES, iso):g} instead of {taken.iso}"
+
+
+def nearest(scale: Sequence[float], value: float) -> float:
+    """Of what a camera can be set to.
+
+    >>> nearest(APERTURES, 3.7), nearest(SENSITIVITIES, 900)
+    (3.5, 1000)
+    """
+    return min(scale, key=lambda each: abs(math.log(each / value)))
 
 
 def stops_text(stops: float) -> str:
@@ -137,9 +192,14 @@ def _of_compression(look: Look, _names: tuple[str, ...]) -> Amounts:
 
 
 def _of_noise(look: Look, _names: tuple[str, ...]) -> Amounts:
-    sigma, iso = look.measures.value("noise"), camera_settings(look.image.data).iso
+    sigma, taken = look.measures.value("noise"), camera_settings(look.image.data)
     amounts = {"grain": f"{sigma:.0f}"} if sigma and sigma >= 1 else {}
-    return amounts | ({"iso": str(iso)} if iso else {})
+    if taken.iso and taken.iso > LOWEST_ISO:
+        lower = max(taken.iso / CALMER, LOWEST_ISO)
+        amounts["less_iso"] = _instead(taken, iso=lower)
+        if taken.seconds:
+            amounts["longer"] = _instead(taken, seconds=taken.seconds * taken.iso / lower)
+    return amounts
 
 
 def _of_contrast(look: Look, _names: tuple[str, ...]) -> Amounts:
