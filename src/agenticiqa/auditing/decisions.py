@@ -30,7 +30,7 @@ class Bounds(BaseModel):
     """The score from which a picture is kept, or the shoot's middle where that is lower."""
     reject_below: float = Field(ge=1, le=5)
     sure_from: float = Field(ge=1, le=5)
-    """A picture that scores more is not rejected for a finding: people may not see it."""
+    """A picture that scores so much is not rejected for a finding: people may not see it."""
     least_side: int = Field(ge=0)
     """Of the shorter side, in pixels."""
     rejects: tuple[str, ...]
@@ -105,7 +105,9 @@ class Decider:
         bounds, score, side = self.bounds, picture.get("score"), min(picture["width"], picture["height"])
         if side < bounds.least_side:
             return f"small: {side} pixels, {bounds.least_side} wanted"
-        wrong = reason_of(found, (*bounds.rejects, *bounds.doubts))
+        wrong = reason_of(found, bounds.rejects)
+        if wrong is None and (score is None or score < bounds.sure_from):
+            wrong = reason_of(found, bounds.doubts)
         if wrong is not None:
             return f"perhaps {wrong.words}"
         least = bounds.keep_from if self.middle is None else min(bounds.keep_from, self.middle)
