@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from agenticiqa._data import read_data
-from agenticiqa.state import Advice, DistortionAnalysis
+from agenticiqa.state import Advice, DistortionAnalysis, Fix
 from agenticiqa.vocabulary import SEVERITIES
 
 SLIGHT = 1
@@ -21,6 +21,8 @@ class AdviceCase:
     """The finding in words."""
     severity: float
     amounts: Mapping[str, str] = field(default_factory=dict)
+    fix: Fix | None = None
+    """What would mend it, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def advise(findings: Iterable[AdviceCase]) -> list[Advice]:
         rule = next((rule for name in finding.names for rule in rules() if rule.fits(name, finding)), None)
         if rule is not None:
             text = rule.do.format(**finding.amounts)
-            advised.setdefault(text, Advice(do=text, because=finding.because, source=rule.source))
+            advised.setdefault(text, Advice(do=text, because=finding.because, source=rule.source, fix=finding.fix))
     return list(advised.values())
 
 

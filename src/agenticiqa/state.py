@@ -238,12 +238,20 @@ class ScoreConflict(BaseModel):
         return f"the tools read {self.tools:.2f}, the model {self.model:.2f}"
 
 
+class Fix(BaseModel):
+    """What can be done to a picture by numbers; ``agenticiqa.pictures.fixes`` does it."""
+
+    kind: Literal["exposure", "levels", "white_balance", "saturation", "denoise", "sharpen", "turn", "crop"]
+    amounts: tuple[float, ...] = Field(description="As the kind counts them: stops, levels, degrees, pixels")
+
+
 class Advice(BaseModel):
     """One thing to do about a picture, the finding it answers, and where the rule comes from."""
 
     do: str
     because: str
     source: str
+    fix: Fix | None = Field(default=None, description="The same by numbers, where a copy with it can be made")
 
 
 class SummarizerOutput(BaseModel):

@@ -17,12 +17,14 @@ from agenticiqa.embedded.readings.base import pixels_of
 from agenticiqa.embedded.readings.file import jpeg_quality
 from agenticiqa.embedded.readings.subject import crop_around, lines_of, subject
 from agenticiqa.pictures.file_facts import CameraSettings, camera_settings
-from agenticiqa.state import Advice
+from agenticiqa.state import Advice, Fix
 from agenticiqa.vision.appearance.views import luminance
 from agenticiqa.vision.sampling import pixel_grid
 from agenticiqa.vision.scene import FLAW_THRESHOLD
 
 Amounts = dict[str, str]
+Measured = tuple[Amounts, Fix | None]
+"""In words for the rules, and what would mend it."""
 
 MIDDLE_GREY = 0.18
 """Of white, in light: where exposure meters put the mean of a scene."""
@@ -43,6 +45,7 @@ TIMES = (*(1 / (base * 10**power) for power in (0, 1, 2, 3) for base in _THIRDS)
 LOWEST_ISO, HIGHEST_ISO, CALMER = 100, 6400, 4
 """Beyond the second, what is won by speed is lost by noise; a quarter of the sensitivity halves the noise."""
 LONGEST_BY_HAND, WIDEST_TO_CLOSE = 1 / 30, 5.6
+MOST_COLOUR = 2.0
 LIGHT_AND_COLOUR = frozenset({"Brightness change", "Contrast", "Color distortions"})
 """How light and colourful a screen or a drawing is, its maker decided: no camera is to blame."""
 FULL_BLACK, FULL_WHITE = 20, 235
@@ -68,8 +71,8 @@ def _finding(category: str, look: Look) -> AdviceCase:
     flaws = {name: look.reading.flaws[name] for name, of in look.scene.vision.flaws.items() if of == category}
     there = sorted((name for name, chance in flaws.items() if chance > FLAW_THRESHOLD), key=lambda name: -flaws[name])
     names, measured = (*there, category), _AMOUNTS.get(category)
-    amounts = measured(look, names) if measured else {}
-    return AdviceCase(names, finding(category, look), look.severity(category), amounts)
+    amounts, fix = measured(look, names) if measured else ({}, None)
+    return AdviceCase(names, finding(category, look), look.severity(category), amounts, fix)
 
 
 def _slope(look: Look) -> AdviceCase | None:
@@ -79,7 +82,8 @@ def _slope(look: Look) -> AdviceCase | None:
     rises, turn = ("right", "clockwise") if lines.degrees > 0 else ("left", "counter-clockwise")
     off = f"{abs(lines.degrees):.1f}"
     because = f"Its long lines rise to the {rises} by {off}°; the scene may be so."
-    return AdviceCase(("tilted",), because, SLIGHT, {"degrees": off, "turn": turn})
+    fix = Fix(kind="turn", amounts=(round(lines.degrees, 1),))
+    return AdviceCase(("tilted",), because, SLIGHT, {"degrees": off, "turn": turn}, fix)
 
 
 def _empty_space(look: Look) -> AdviceCase | None:
@@ -89,13 +93,14 @@ def _empty_space(look: Look) -> AdviceCase | None:
         return None
     box = f"{crop.width}×{crop.height} pixels from x {crop.x}, y {crop.y}"
     because = f"What draws the eye covers only {found.share:.0%} of the frame; that may be meant."
-    return AdviceCase(("subject off",), because, SLIGHT, {"crop": box})
+    fix = Fix(kind="crop", amounts=tuple(crop.as_list()))
+    return AdviceCase(("subject off",), because, SLIGHT, {"crop": box}, fix)
 
 
 # --- amounts ---
 
 
-def _of_blur(look: Look, names: tuple[str, ...]) -> Amounts:
+def _of_blur(look: Look, names: tuple[str, ...]) -> Measured:
     amounts: Amounts = {}
     width, smear = look.measures.value("sharpness"), look.measures.value("motion_blur")
     if width is not None and 1.9 < width < 30:
@@ -111,10 +116,11 @@ def _of_blur(look: Look, names: tuple[str, ...]) -> Amounts:
     aperture = camera_settings(look.image.data).aperture if "out_of_focus" in names else None
     if aperture and aperture <= WIDEST_TO_CLOSE:
         amounts["closed"] = f"f/{nearest(APERTURES, aperture * 2):g} instead of f/{aperture:g}"
-    return amounts
+    slight = len(names) == 1 and round(look.severity("Blurs")) <= SLIGHT
+    return amounts, Fix(kind="sharpen", amounts=(1.0,)) if slight else None
 
 
-def _of_exposure(look: Look, names: tuple[str, ...]) -> Amounts:
+def _of_exposure(look: Look, names: tuple[str, ...]) -> Measured:
     light = luminance(pixel_grid(pixels_of(look)))
     wanted = math.log2(MIDDLE_GREY / max(float(light.mean()), 1e-4))
     if "too_dark" in names or ("too_bright" not in names and wanted > 0):
@@ -122,14 +128,22 @@ def _of_exposure(look: Look, names: tuple[str, ...]) -> Amounts:
         room = -math.log2(max(float(np.percentile(light, 99)), 1e-4))
         stops = min(wanted, room)
         if stops < LEAST_STOPS:
-            return {}
-        return {"stops_up": stops_text(stops), "settings": settings_for(camera_settings(look.image.data), stops)}
+            return {}, None
+        settings = settings_for(camera_settings(look.image.data), stops)
+        return {"stops_up": stops_text(stops), "settings": settings}, _exposed(stops)
     white = look.measures.detail("clipping", "highlights") or 0.0
     less = max(-wanted, 1.0) if white >= CLIPPED_PERCENT else -wanted
     if less < LEAST_STOPS:
-        return {}
+        return {}, None
     amounts = {"stops_down": stops_text(less), "settings": settings_for(camera_settings(look.image.data), -less)}
-    return amounts | ({"white": f"{white:.0f} %"} if white >= CLIPPED_PERCENT else {})
+    if white >= CLIPPED_PERCENT:
+        # What is white all over stays so.
+        return amounts | {"white": f"{white:.0f} %"}, None
+    return amounts, _exposed(-less)
+
+
+def _exposed(stops: float) -> Fix:
+    return Fix(kind="exposure", amounts=(round(max(-MOST_STOPS, min(MOST_STOPS, stops)), 2),))
 
 
 def settings_for(taken: CameraSettings, stops: float) -> str:
@@ -185,13 +199,13 @@ def stops_text(stops: float) -> str:
     return f"{whole} {f'{rest}/3 ' if rest else ''}stop{'s' if thirds > 3 else ''}"
 
 
-def _of_compression(look: Look, _names: tuple[str, ...]) -> Amounts:
+def _of_compression(look: Look, _names: tuple[str, ...]) -> Measured:
     quality = jpeg_quality(look.image)
     # A file saved again at a high quality keeps the damage of the first time, and its tables say nothing of that.
-    return {"jpeg_quality": f"{quality:.0f}"} if quality is not None and quality < 85 else {}
+    return {"jpeg_quality": f"{quality:.0f}"} if quality is not None and quality < 85 else {}, None
 
 
-def _of_noise(look: Look, _names: tuple[str, ...]) -> Amounts:
+def _of_noise(look: Look, _names: tuple[str, ...]) -> Measured:
     sigma, taken = look.measures.value("noise"), camera_settings(look.image.data)
     amounts = {"grain": f"{sigma:.0f}"} if sigma and sigma >= 1 else {}
     if taken.iso and taken.iso > LOWEST_ISO:
@@ -199,34 +213,37 @@ def _of_noise(look: Look, _names: tuple[str, ...]) -> Amounts:
         amounts["less_iso"] = _instead(taken, iso=lower)
         if taken.seconds:
             amounts["longer"] = _instead(taken, seconds=taken.seconds * taken.iso / lower)
-    return amounts
+    return amounts, Fix(kind="denoise", amounts=(round(sigma, 1),)) if sigma and sigma >= 1 else None
 
 
-def _of_contrast(look: Look, _names: tuple[str, ...]) -> Amounts:
+def _of_contrast(look: Look, _names: tuple[str, ...]) -> Measured:
     rms = look.measures.value("contrast")
     if rms is None or rms >= HARD_CONTRAST:
-        return {}
+        return {}, None
     luma = pixel_grid(look.image.rgb) @ np.array([0.299, 0.587, 0.114], np.float32)
     black, white = (round(float(value)) for value in np.percentile(luma, (1, 99)))
     if rms >= FLAT_CONTRAST and black <= FULL_BLACK and white >= FULL_WHITE:
-        return {}
-    return {"black_point": str(black), "white_point": str(white)}
+        return {}, None
+    return {"black_point": str(black), "white_point": str(white)}, Fix(kind="levels", amounts=(black, white))
 
 
-def _of_colour(look: Look, _names: tuple[str, ...]) -> Amounts:
-    amounts: Amounts = {}
+def _of_colour(look: Look, _names: tuple[str, ...]) -> Measured:
     lean, angle = look.measures.value("colour_cast"), look.measures.detail("colour_cast", "hue_degrees")
     factor, saturation = look.measures.detail("colour_cast", "cast_factor"), look.measures.value("saturation")
     if lean is not None and angle is not None and factor is not None and factor >= STRONG_CAST:
         amounts = {"cast": f"{lean:.0f}", "cast_hue": hue_name(angle), "cast_away": hue_name((angle + 180) % 360)}
-    elif saturation is not None and saturation < GREYISH:
-        amounts["saturation_low"] = f"{saturation:.2f}"
-    elif saturation is not None and saturation > GARISH:
-        amounts["saturation_high"] = f"{saturation:.2f}"
-    return amounts
+        return amounts, Fix(kind="white_balance", amounts=(round(lean, 1), round(angle, 1)))
+    if saturation is not None and saturation < GREYISH:
+        fix = Fix(kind="saturation", amounts=(round(min(GREYISH / max(saturation, 0.01), MOST_COLOUR), 2),))
+        return {"saturation_low": f"{saturation:.2f}"}, fix
+    if saturation is not None and saturation > GARISH:
+        return {"saturation_high": f"{saturation:.2f}"}, Fix(
+            kind="saturation", amounts=(round(GARISH / saturation, 2),)
+        )
+    return {}, None
 
 
-_AMOUNTS: dict[str, Callable[[Look, tuple[str, ...]], Amounts]] = {
+_AMOUNTS: dict[str, Callable[[Look, tuple[str, ...]], Measured]] = {
     "Blurs": _of_blur,
     "Brightness change": _of_exposure,
     "Compression": _of_compression,

@@ -102,6 +102,9 @@ def test_a_generated_client_calls_every_route(running: Running, made: ModuleType
     run = call("list_runs:get").runs[0].id
     for name in ("show_run", "run_file", "run_worst", "run_report", "run_image", "run_reference", "run_map"):
         call(f"{name}:get", run)
+    for name in ("run_fix:get", "run_fixed_image:get"):
+        # The scripted model gives no advice.
+        call(name, run, 0, status=404)
     call("run_events:get", run)
     call("pin_run:post", run)
     call("pin_run:delete", run)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from agenticiqa.embedded.backend import EmbeddedClient
 from agenticiqa.serve.http.keys import KeyFile
+from agenticiqa.vision.network import load_vision
 from support.http_service import PICTURE, REFERENCE, Running, assess, encoded, is_problem, serving
 from support.pictures import scene
 from support.scripted import ScriptedClient
@@ -57,6 +59,28 @@ def test_limits_are_those_of_the_server(tmp_path: Path):
     assert (told["max_upload_bytes"], told["max_pixels"]) == (12345, 678)
     assert "PNG" in told["formats"]
     assert ".png" in told["endings"]
+
+
+# --- advice that can be followed ---
+
+
+def test_a_copy_with_advice_followed_is_brighter_and_tells_its_gain(tmp_path: Path):
+    with (
+        Image.open(Path(__file__).parents[3] / "examples" / "pictures" / "dandelion.jpg") as picture,
+        serving(tmp_path, EmbeddedClient("embedded", load_vision())) as running,
+        running.client() as client,
+    ):
+        dark = np.asarray(picture.convert("RGB").resize((480, 320))) // 8
+        run = asked(client, files={"image": ("dark.png", encoded(dark))})
+        told = run["result"]["summarizer_result"]["advice"]
+        number = next(place for place, each in enumerate(told) if each["fix"] and each["fix"]["kind"] == "exposure")
+        found = client.get(f"{run['links']['self']}/fixes/{number}").json()
+        assert found["do"] == told[number]["do"]
+        assert found["after"] > found["before"]
+        copy = np.asarray(Image.open(BytesIO(client.get(found["image"]).content)))
+        assert copy.shape == dark.shape
+        assert copy.mean() > 2 * dark.mean()
+        is_problem(client.get(f"{run['links']['self']}/fixes/20"), 404, "no_such_fix")
 
 
 # --- where it is worst, what the file says ---

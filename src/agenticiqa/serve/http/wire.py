@@ -175,6 +175,15 @@ class WorstPlace(BaseModel):
     even: bool = Field(description="No place is clearly worse than the rest")
 
 
+class FixPreview(BaseModel):
+    """What a copy with one piece of advice followed gains."""
+
+    do: str = Field(description="The advice")
+    before: float = Field(description="Score of the picture, 1 (bad) to 5 (excellent), as the tool AIQA_NR gives it")
+    after: float = Field(description="Score of the copy")
+    image: str = Field(description="The copy as PNG")
+
+
 class PictureFile(BaseModel):
     """What a picture's file says about it: its kind, and how it was taken. Places and serial numbers are left out."""
 

@@ -12,7 +12,7 @@ from html import escape
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from PIL import Image
 
@@ -30,9 +30,10 @@ from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.store.uploads import StoredPicture
-from agenticiqa.serve.http.wire import PictureFile, Run, RunList, WorstPlace
+from agenticiqa.serve.http.wire import FixPreview, PictureFile, Run, RunList, WorstPlace
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import with_picture_names
+from agenticiqa.state import Advice, Fix
 from agenticiqa.tools.maps import badness_of
 from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
@@ -336,6 +337,68 @@ async def run_worst(state: State, row: common.OwnRun, picture: Chosen, response:
 
     response.headers.update(CACHED)
     return await _rendered(state, row.owner, render, [picture])
+
+
+# --- advice that can be followed here ---
+
+
+FixNumber = Annotated[int, Path(ge=0, le=20, description="Which piece of advice, counted from 0.")]
+
+
+def _advised(row: JobRow, number: int) -> Advice:
+    told = ((row.result or {}).get("summarizer_result") or {}).get("advice") or []
+    found = Advice.model_validate(told[number]) if number < len(told) else None
+    if found is None or found.fix is None:
+        raise ServiceError(404, "no_such_fix", "This run has no such advice, or none that can be followed here.")
+    return found
+
+
+def _followed(picture: StoredPicture, fix: Fix | None, limits: ImageLimits) -> UInt8Image:
+    from agenticiqa.pictures.fixes import fixed
+
+    rgb = load_image(picture.path, limits).rgb
+    return rgb if fix is None else fixed(rgb, fix)
+
+
+@router.get(
+    "/{run_id}/fixes/{number}",
+    summary="What a copy with one piece of advice followed gains",
+    description="For advice that has a `fix`: the embedded model's score of the picture and of the copy.",
+)
+async def run_fix(
+    state: State, row: common.OwnRun, picture: Chosen, number: FixNumber, response: Response
+) -> FixPreview:
+    advised, limits = _advised(row, number), state.pipeline.limits
+
+    scoring = state.pipeline.assessor().tools.find("AIQA_NR")
+
+    def render() -> FixPreview:
+        before, after = (scoring.metric.measure(_followed(picture, fix, limits)).value for fix in (None, advised.fix))
+        image = f"/v1/runs/{row.id}/fixes/{number}/image"
+        return FixPreview(do=advised.do, before=round(before, 2), after=round(after, 2), image=image)
+
+    response.headers.update(CACHED)
+    return await _rendered(state, row.owner, render, [picture], scoring)
+
+
+@router.get(
+    "/{run_id}/fixes/{number}/image",
+    summary="A copy of the picture with one piece of advice followed",
+    description="Of at most 8 megapixels.",
+    response_class=Response,
+    responses=common.PNG,
+)
+async def run_fixed_image(
+    state: State, row: common.OwnRun, picture: Chosen, number: FixNumber, max_side: MaxSide = None
+) -> Response:
+    fix, limits = _advised(row, number).fix, state.pipeline.limits
+    data = await _rendered(
+        state,
+        row.owner,
+        lambda: screen_png(Image.fromarray(_followed(picture, fix, limits)), max_side),
+        [picture],
+    )
+    return Response(data, media_type="image/png", headers=CACHED)
 
 
 @router.get(

@@ -2,13 +2,15 @@
 
 import { dial, readings } from "./dial.js";
 import { el, fixed, percent } from "./dom.js";
+import { fixPreview } from "./fix_preview.js";
 import { findingsInWords, findingsOf } from "./findings.js";
 import { COVERED, LEVEL_NAMES, levelOf } from "./levels.js";
 import { ratedAlone, ratedWords } from "./rated.js";
 import { t } from "./words.js";
 
 /** The sentence first, what it rests on below it. */
-export function answerCard(result, withAdvice = true) {
+export function answerCard(run, withAdvice = true) {
+  const result = run.result;
   const summary = result.summarizer_result;
   const used = summary?.used_evidence ?? {};
   const children = [el("h3", { class: "unseen" }, t("answer.title"))];
@@ -16,7 +18,7 @@ export function answerCard(result, withAdvice = true) {
   else if (typeof summary.quality_score === "number") children.push(...scored(result, summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
-  children.push(...(withAdvice ? advice(summary) : []), ...cautions(result));
+  children.push(...(withAdvice ? advice(run, summary) : []), ...cautions(result));
   return el("section", { class: "card answer", "data-status": result.status }, children);
 }
 
@@ -44,10 +46,11 @@ export function measuredCard(result) {
 }
 
 /** What to do about it, what matters most first. */
-function advice(summary) {
+function advice(run, summary) {
   const lines = summary?.advice ?? [];
   if (!lines.length) return [];
-  return [el("div", { class: "advice" }, el("p", { class: "advice-title" }, t("answer.advice")), el("ul", {}, lines.slice(0, 3).map((line) => el("li", {}, line.do, line.source ? el("span", { class: "hint" }, ` ${line.source}`) : null))))];
+  const item = (line, number) => el("li", {}, line.do, line.source ? el("span", { class: "hint" }, ` ${line.source}`) : null, line.fix ? fixPreview(run, number) : null);
+  return [el("div", { class: "advice" }, el("p", { class: "advice-title" }, t("answer.advice")), el("ul", {}, lines.slice(0, 3).map(item)))];
 }
 
 /** The dial of a result that holds a score. */

@@ -134,7 +134,7 @@ export class Turn {
 function cardsOf(run, firstOfThread) {
   if (run.kind === "compare") return comparisonCards(run.result);
   const fusion = run.result.summarizer_result?.used_evidence?.fusion;
-  return { first: [answerCard(run.result, firstOfThread)], evidence: [measuredCard(run.result), fusion ? fusionCard(fusion) : null].filter(Boolean) };
+  return { first: [answerCard(run, firstOfThread)], evidence: [measuredCard(run.result), fusion ? fusionCard(fusion) : null].filter(Boolean) };
 }
 
 function problemOf(run) {
