@@ -54,6 +54,23 @@ def test_score_has_dial_interval_and_chart(open_page: Opener, embedded_url: str,
     assert serious_findings(page) == []
 
 
+def test_advice_is_followed_beside_the_picture(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url)
+    page.get_by_role("button", name="Grain of high ISO").click()
+    answer = answer_of(page)
+    show = answer.get_by_role("button", name="Show it").first
+    show.click()
+    pair = answer.locator(".fix-pair img")
+    expect(pair).to_have_count(2)
+    expect(answer.locator(".fix")).to_contain_text(re.compile(r"The score (rises|falls|stays)"))
+    with page.expect_download() as saved:
+        answer.get_by_role("button", name="Save the copy").click()
+    assert saved.value.suggested_filename.endswith(".png")
+    assert serious_findings(page) == []
+    answer.get_by_role("button", name="Hide it").click()
+    expect(pair).to_have_count(0)
+
+
 def test_interval_is_that_of_the_result(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
     expect(page.locator("#backend option")).not_to_have_count(0)  # nothing comes late into what is put there
