@@ -13,8 +13,11 @@ from PIL import Image
 from agenticiqa import AgenticIQA
 from agenticiqa.embedded.advising import advice_for
 from agenticiqa.embedded.looking import Look, Looker
+from agenticiqa.pictures.fixes import fixed
 from agenticiqa.pictures.images import decode_image
 from agenticiqa.reports.assessment import ReportItem, render_report
+from agenticiqa.state import Fix
+from agenticiqa.vision.appearance.symmetry import tilt
 from agenticiqa.vision.network import load_vision
 from support.drawn import disc, horizon
 
@@ -96,3 +99,16 @@ def test_nobody_is_told_to_darken_a_screen():
         look = look_at(np.asarray(picture.convert("RGB")), format="JPEG", quality=12)
     assert "Brightness change" in look.visible()  # what it looks like is said; what to do about it is not
     assert [each.do for each in advice_for(look, thorough=True) if "arken" in each.do] == []
+
+
+def test_a_tilted_facade_is_sure_and_a_sloping_horizon_alone_is_not():
+    facade = np.full((700, 900, 3), 200, np.uint8)
+    facade[::70], facade[:, ::90] = 60, 60
+    turned = fixed(facade, Fix(kind="turn", amounts=(-3.0,)))
+    found = tilt(turned)
+    assert found is not None
+    assert found.sure
+    assert found.degrees == pytest.approx(3.0, abs=0.3)
+    street = tilt(horizon(3, 5))
+    assert street is not None
+    assert not street.sure

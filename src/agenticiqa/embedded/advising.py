@@ -56,14 +56,14 @@ def advice_for(look: Look, *, thorough: bool = False, category: str | None = Non
     """What to do, what matters most first; empty where nothing to mend stands out. With a category, about that alone.
 
     Rests on what an assessment has measured anyway, so that every result can carry it. Where advice itself is asked
-    for, ``thorough`` also looks for what can be arranged better: a slope to level, empty space to crop.
+    for, ``thorough`` also looks for what could be arranged better: a slope that may be meant, empty space to crop.
     """
     sorts = look.reading.sorts
     photograph = look.facts.content == "photograph" and max(sorts, key=lambda name: sorts[name]) == "photograph"
     seen = [each for each in look.visible() if photograph or each not in LIGHT_AND_COLOUR]
     found = [_finding(each, look) for each in seen if category in (None, each)]
-    if thorough and photograph and look.box is None:
-        found += [each for each in (_slope(look), _empty_space(look)) if each]
+    if photograph and look.box is None and category is None:
+        found += [each for each in (_slope(look, guess=thorough), _empty_space(look) if thorough else None) if each]
     return advise(found)
 
 
@@ -75,13 +75,15 @@ def _finding(category: str, look: Look) -> AdviceCase:
     return AdviceCase(names, finding(category, look), look.severity(category), amounts, fix)
 
 
-def _slope(look: Look) -> AdviceCase | None:
+def _slope(look: Look, *, guess: bool) -> AdviceCase | None:
     lines = lines_of(look)
-    if lines is None or not LEAST_SLOPE <= abs(lines.degrees) <= MOST_SLOPE:
+    if lines is None or not (lines.sure or guess) or not LEAST_SLOPE <= abs(lines.degrees) <= MOST_SLOPE:
         return None
     rises, turn = ("right", "clockwise") if lines.degrees > 0 else ("left", "counter-clockwise")
     off = f"{abs(lines.degrees):.1f}"
     because = f"Its long lines rise to the {rises} by {off}°; the scene may be so."
+    if lines.sure:
+        because = f"Its level and upright lines lean alike: the {rises} side is too high by {off}°."
     fix = Fix(kind="turn", amounts=(round(lines.degrees, 1),))
     return AdviceCase(("tilted",), because, SLIGHT, {"degrees": off, "turn": turn}, fix)
 

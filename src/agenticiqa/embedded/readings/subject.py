@@ -229,26 +229,29 @@ def repetitive(look: Look) -> PropertyReading:
 
 
 def lines_of(look: Look) -> Tilt | None:
-    """The tilt, where enough long lines agree on one."""
+    """The tilt, where it is sure or enough long lines agree on one."""
     found = tilt(pixels_of(look))
+    if found and found.sure:
+        return found
     return found if found and found.support >= ENOUGH_LINES and found.agreement >= ENOUGH_AGREEMENT else None
 
 
 @reader("level")
 def level(look: Look) -> PropertyReading | None:
-    """Lines may slope in the scene itself: a guess, and nothing where no long lines agree."""
+    """A guess where lines may slope in the scene itself, and nothing where no long lines agree."""
     found = lines_of(look)
     if found is None:
         return None
     off = abs(found.degrees)
     side = "right" if found.degrees > 0 else "left"
     much = "" if off >= TILTED else " a little"
-    phrase = f"Its long lines rise{much} to the {side}" if off >= 1 else "Its long lines run level or plumb"
+    lines = "Its level and upright lines lean" if found.sure else "Its long lines rise"
+    phrase = f"{lines}{much} to the {side}" if off >= 1 else "Its long lines run level or plumb"
     return PropertyReading(
         f"{phrase}.",
         measured=(f"They are {off:.1f}° off.",),
         amounts=chances_at(placed(off, LEVEL)),
-        guess=True,
+        guess=not found.sure,
         numbers={"degrees": round(found.degrees, 2)},
     )
 
