@@ -55,6 +55,8 @@ class AuditRequest:
     on_grouping: Progress = field(default=lambda _done, _of: None)
     on_quick: Callable[[AuditReport], None] | None = None
     """Given: all pictures are looked at without the vision model first, and what was found is handed over at once."""
+    quick_records: Path | None = None
+    """The file that this first look writes; None: a temporary one."""
     stop: StopSwitch = field(default_factory=StopSwitch)
 
 
@@ -113,8 +115,7 @@ def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
     """The pass over all pictures, then over their records: the report, and how the pass ended."""
     started = time.monotonic()
     if request.on_quick is not None and not request.quick and not request.resume:
-        # A file of its own: what is seen later makes it superfluous.
-        first = replace(request, quick=True, records=None, resume=False, on_quick=None)
+        first = replace(request, quick=True, records=request.quick_records, overwrite=True, on_quick=None)
         found, _ = run_audit(first)
         if request.stop.asked == 0:
             request.on_quick(found)
