@@ -49,8 +49,8 @@ def pictures(count: int, small: list[str]) -> Iterator[SheetPicture]:
         found = {NAMES[each]: "because it was found" for each in sorted(random.integers(0, len(NAMES), place % 4))}
         row: dict[str, Any] = dict.fromkeys(COLUMNS)
         row |= {
-            "path": f"2024/{place // 500:03}/IMG_{place:05}.jpg", "findings": found, "keep": place % 3 > 0,
-            "score": score,
+            "path": f"2024/{place // 500:03}/IMG_{place:05}.jpg", "findings": found,
+            "decision": ("keep", "maybe", "reject")[place % 3], "stars": place % 6, "score": score,
             "level": "EEDCBA"[round(score)], "sort": "photograph", "width": 4000, "height": 3000, "format": "JPEG",
             "bytes": 3_000_000 + place, "brightness": 0.5, "sharpness": 0.4, "detail": 30.0, "entropy": 7.5,
         }  # fmt: skip

@@ -24,7 +24,7 @@ SMALL = base64.b64encode(b"a small file").decode()
 
 
 def picture(path: str, *, opens: bool = True) -> SheetPicture:
-    row = {**dict.fromkeys(COLUMNS), "path": path, "findings": {"blurry": "<b>why</b>"}, "keep": True}
+    row = {**dict.fromkeys(COLUMNS), "path": path, "findings": {"blurry": "<b>why</b>"}, "decision": "keep"}
     return SheetPicture(row, SMALL if opens else None)
 
 
@@ -50,6 +50,16 @@ def test_one_file_holds_everything(tmp_path):
     assert blocks[0].split("\n")[3] == ""
     assert not re.search(r"(src|href)=.?https?://", page)
     assert list(tmp_path.iterdir()) == [tmp_path / "sheet.html"]
+
+
+def test_its_id_is_that_of_its_title_and_pictures(tmp_path):
+    def id_of(*pictures: SheetPicture) -> str:
+        return data(write(tmp_path / "sheet.html", list(pictures)), "rows")["id"]
+
+    first, second = picture("a.jpg"), picture("b.jpg")
+    assert id_of(first, second) == id_of(first, second)
+    changed = SheetPicture({**first.row, "sha256": "another file"}, SMALL)
+    assert len({id_of(first, second), id_of(second, first), id_of(first), id_of(changed, second)}) == 4
 
 
 def test_names_are_text_and_never_markup(tmp_path):

@@ -27,11 +27,15 @@ EMBEDDED_AT_MOST = 20_000
 """Pictures whose thumbnails go into the page itself: about 100 MB of it."""
 BLOCK = 32
 """Thumbnails in one block of the page."""
-SCRIPTS = ("words.js", "rows.js", "thumbnails.js", "grid.js", "viewer.js", "exporting.js", "framed.js", "main.js")
+SCRIPTS = (
+    "words.js", "rows.js", "decisions.js", "thumbnails.js", "grid.js", "panes.js", "viewer.js", "exporting.js",
+    "framed.js", "actions.js", "main.js",
+)  # fmt: skip
 LANGUAGES = ("en", "de", "zh")
 COLUMNS = (
-    "path", "findings", "keep", "why", "score", "level", "sort", "width", "height", "format", "bytes", "taken",
-    "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group", "error",
+    "path", "findings", "decision", "stars", "why", "score", "level", "sort", "width", "height", "format", "bytes",
+    "taken", "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group",
+    "error",
 )  # fmt: skip
 
 
@@ -46,6 +50,8 @@ class SheetPicture:
 @dataclass(frozen=True)
 class SheetLinks:
     """Where a sheet leads when it is served. ``{place}`` is a picture's number, ``{path}`` its path, both as URL parts.
+
+    In ``picture``, ``{side}`` is the longest side that is needed, in pixels.
 
     With ``messages`` the sheet stands in a frame, and asks the page around it instead of following links: it posts
     ``{source: "agenticiqa-sheet", action: "assess" | "compare" | "select", places: […], paths: […]}``.
@@ -105,10 +111,13 @@ def sheet_pieces(pictures: Pictures, about: Mapping[str, Any], *, embedded: bool
         f'<script type="application/json" id="words">{_json(words)}</script>\n'
         f'<script type="application/json" id="rows">{{"columns":{_json(COLUMNS)},"rows":[\n'
     ).encode()
+    # The sheet's id: what a person decides is kept in the browser under it.
+    digest = hashlib.sha256(title.encode())
     for number, picture in enumerate(pictures()):
+        digest.update(f"\n{picture.row['path']}\0{picture.row.get('sha256')}".encode("utf-8", "replace"))
         cells = [*(picture.row.get(name) for name in COLUMNS), 1 if picture.thumbnail else 0]
         yield (("," if number else "") + _json(cells) + "\n").encode("utf-8", "replace")
-    yield f"]}}</script>\n<script>{_script()}</script>\n".encode()
+    yield f'],"id":"{digest.hexdigest()[:16]}"}}</script>\n<script>{_script()}</script>\n'.encode()
     if embedded:
         yield from _blocks(pictures())
     yield b"</body></html>\n"

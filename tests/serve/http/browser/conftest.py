@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
+import agenticiqa
+from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from support.http_service import Running, command_serving, serving
 from support.scripted import ScriptedClient
+from support.shoots import make_shoot
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -55,6 +61,50 @@ def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def scripted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with serving(tmp_path_factory.mktemp("scripted"), ScriptedClient()) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def shoot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_shoot(tmp_path_factory.mktemp("sheet") / "shoot")
+
+
+@pytest.fixture(scope="session")
+def report(shoot: Path) -> agenticiqa.AuditReport:
+    return agenticiqa.audit(shoot, quick=True)
+
+
+@pytest.fixture(scope="session")
+def sheet(report: agenticiqa.AuditReport, shoot: Path) -> str:
+    target = shoot.parent / "sheet.html"
+    report.contact_sheet(target)
+    return target.as_uri()
+
+
+@pytest.fixture
+def served(report: agenticiqa.AuditReport, shoot: Path) -> Iterator[str]:
+    """The folder with a sheet that leads on, and one in a frame, under the sheet's own policy."""
+    links = SheetLinks(picture="shoot/{path}", assess="assess-{place}.html", compare="compare-{first}-{second}.html")
+    report.contact_sheet(shoot.parent / "linked.html", links=links, overwrite=True)
+    report.contact_sheet(shoot.parent / "framed.html", links=SheetLinks(messages=True), overwrite=True)
+    (shoot.parent / "around.html").write_text(
+        "<!DOCTYPE html><link rel=icon href=data:,><title>around</title>"
+        "<iframe title=sheet width=900 height=600 src=framed.html></iframe>"
+        "<script>const heard = []; addEventListener('message', (event) => heard.push(event.data));</script>"
+    )
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            if self.path in ("/linked.html", "/framed.html"):
+                self.send_header("Content-Security-Policy", sheet_policy())
+            super().end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(shoot.parent)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
 
 
 @dataclass

@@ -80,3 +80,23 @@ def drop_from_disk(page: Page, place: Locator, *paths: Path) -> None:
     for step in ("dragEnter", "dragOver", "drop"):
         protocol.send("Input.dispatchDragEvent", {"type": step, **where, "data": held})
     protocol.detach()
+
+
+def decision_chip(page: Page, name: str) -> Locator:
+    """The filter of a contact sheet that shows what was decided so, with its count."""
+    return page.locator(f"#decisions [data-name={name}]")
+
+
+def open_picture(page: Page, name: str) -> None:
+    """A picture of a contact sheet, large."""
+    page.get_by_role("button", name=f"{name}:").click()
+    expect(page.locator("#viewer-name")).to_have_text(name)
+
+
+def exported(page: Page, button: str = "#export-csv") -> str:
+    """What a contact sheet saves."""
+    page.get_by_role("button", name="Export …").click()
+    with page.expect_download() as download:
+        page.locator(button).click()
+    page.keyboard.press("Escape")
+    return Path(download.value.path()).read_text(encoding="utf-8")

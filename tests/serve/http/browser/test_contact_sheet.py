@@ -3,65 +3,18 @@
 from __future__ import annotations
 
 import csv
-import http.server
 import io
-import threading
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import agenticiqa
-from agenticiqa.reports.contact_sheet.page import COLUMNS, SheetLinks, SheetPicture, sheet_policy, write_contact_sheet
-from support.shoots import make_shoot
+from agenticiqa.reports.contact_sheet.page import COLUMNS, SheetPicture, write_contact_sheet
+from serve.http.browser.steps import decision_chip, exported
 
 MANY = 3000
-
-
-@pytest.fixture(scope="session")
-def shoot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shoot(tmp_path_factory.mktemp("sheet") / "shoot")
-
-
-@pytest.fixture(scope="session")
-def report(shoot: Path) -> agenticiqa.AuditReport:
-    return agenticiqa.audit(shoot, quick=True)
-
-
-@pytest.fixture(scope="session")
-def sheet(report: agenticiqa.AuditReport, shoot: Path) -> str:
-    target = shoot.parent / "sheet.html"
-    report.contact_sheet(target)
-    return target.as_uri()
-
-
-@pytest.fixture
-def served(report: agenticiqa.AuditReport, shoot: Path) -> Iterator[str]:
-    """The folder with a sheet that leads on, and one in a frame, under the sheet's own policy."""
-    links = SheetLinks(picture="shoot/{path}", assess="assess-{place}.html", compare="compare-{first}-{second}.html")
-    report.contact_sheet(shoot.parent / "linked.html", links=links, overwrite=True)
-    report.contact_sheet(shoot.parent / "framed.html", links=SheetLinks(messages=True), overwrite=True)
-    (shoot.parent / "around.html").write_text(
-        "<!DOCTYPE html><link rel=icon href=data:,><title>around</title>"
-        "<iframe title=sheet width=900 height=600 src=framed.html></iframe>"
-        "<script>const heard = []; addEventListener('message', (event) => heard.push(event.data));</script>"
-    )
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def end_headers(self) -> None:
-            if self.path in ("/linked.html", "/framed.html"):
-                self.send_header("Content-Security-Policy", sheet_policy())
-            super().end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(shoot.parent)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
 
 
 def names(page: Page) -> list[str]:
@@ -69,7 +22,7 @@ def names(page: Page) -> list[str]:
 
 
 def chip(page: Page, name: str) -> None:
-    page.locator(f"[data-finding={name}]").click()
+    page.locator(f"#chips [data-name={name}]").click()
 
 
 def test_everything_is_there_and_accessible(open_page, sheet, serious_findings):
@@ -90,7 +43,7 @@ def test_filter_search_and_order(open_page, sheet):
     page.locator("#search").fill("nothing of this name")
     page.locator("#clear").click()
     expect(page.locator("#count")).to_have_text("11 pictures shown")
-    page.locator("#shown").select_option("keep")
+    decision_chip(page, "keep").click()
     expect(page.locator("#count")).to_have_text("4 pictures shown")
     page.locator("#order").select_option("bytes")
     page.locator("#direction").click()
@@ -104,23 +57,18 @@ def test_open_one_and_walk_through_its_group(open_page, sheet, serious_findings)
     page.locator(".frame:visible").click()
     viewer = page.locator("#viewer")
     expect(viewer).to_be_visible()
-    expect(page.locator("#viewer-keep")).to_have_text("Could go: another version of cat.png")
+    expect(page.locator("#viewer-decision")).to_have_text("Reject")
+    expect(page.locator("#viewer-why")).to_have_text("another version of cat.png")
     expect(viewer).to_contain_text("Versions of one shot: 3")
     # The original, not the thumbnail.
-    assert page.locator("#viewer-image").evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 200
+    page.wait_for_function("document.querySelector('.pane img')?.naturalWidth === 200")
     assert serious_findings(page) == []
-    viewer.locator(".strip button[data-best]").click()
+    viewer.get_by_role("button", name="cat.png: Keep").click()
     expect(page.locator("#viewer-name")).to_have_text("cat.png")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#viewer-name")).to_have_text("cat_named.jpg")
     page.keyboard.press("Escape")
     expect(viewer).to_be_hidden()
-
-
-def exported(page: Page, button: str) -> str:
-    with page.expect_download() as download:
-        page.locator(button).click()
-    return Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def test_select_and_export(open_page, sheet):
@@ -172,7 +120,7 @@ def test_who_searches_at_once_after_closing_a_picture_is_not_called_back(open_pa
 
 def test_a_served_sheet_leads_on(open_page, served):
     page = open_page(f"{served}/linked.html")
-    expect(page.locator("#assess")).to_be_disabled()
+    expect(page.locator("#assess")).to_be_hidden()
     boxes = page.locator(".tile:not([hidden]) input")
     boxes.nth(3).click()
     with page.context.expect_page() as opened:
@@ -210,7 +158,8 @@ def test_of_many_pictures_only_those_in_view_are_in_the_page(
     open_page: Callable[..., Page], report: agenticiqa.AuditReport, tmp_path: Path
 ) -> None:
     [first, *_] = [each for each in report.sheet_pictures() if each.thumbnail]
-    rows = [{**dict.fromkeys(COLUMNS), "findings": {}, "keep": True, "path": f"{n:05}.jpg"} for n in range(MANY)]
+    row = {**dict.fromkeys(COLUMNS), "findings": {}, "decision": "keep", "stars": 0}
+    rows = [{**row, "path": f"{n:05}.jpg"} for n in range(MANY)]
     summary = {**report.summary().as_dict(), "pictures": MANY, "findings": {}}
     target = tmp_path / "many.html"
     write_contact_sheet(
@@ -234,5 +183,5 @@ def test_of_many_pictures_only_those_in_view_are_in_the_page(
 def test_it_speaks_the_language_of_its_reader(open_page, sheet, locale, count, found):
     page = open_page(sheet, locale=locale)
     expect(page.locator("#count")).to_have_text(count)
-    expect(page.locator("[data-finding=burst]")).to_have_text(found)
+    expect(page.locator("[data-name=burst]")).to_have_text(found)
     assert page.locator("html").get_attribute("lang") == {"fr": "en"}.get(locale, locale[:2])

@@ -1,9 +1,16 @@
 // What leaves the sheet: a list of names, a table, or a way to another page.
-const TABLE = ["path", "findings", "keep", "why", "score", "level", "sort", "width", "height", "format", "bytes", "taken",
-  "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group", "error"];
+const TABLE = ["path", "decision", "stars", "by", "why", "findings", "score", "level", "sort", "width", "height", "format",
+  "bytes", "taken", "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group",
+  "error"];
+const CHOSEN = {
+  decision: decisionOf,
+  stars: starsOf,
+  by: (picture) => (yours.has(picture.place) ? "you" : "agenticiqa"),
+  why: whyOf,
+};
 
 // The selection, or everything shown where nothing is selected.
-const chosen = () => (selected.size ? pictures.filter((picture) => selected.has(picture.place)) : grid.list);
+const chosen = () => (selected.size ? selectedPictures() : grid.list);
 
 function download(name, type, text) {
   const link = document.createElement("a");
@@ -19,9 +26,15 @@ function csvCell(value) {
   if (/^[=+\-@\t]/.test(text) && Number.isNaN(Number(text))) return csvCell(`'${text}`);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
+const tableRow = (picture) => TABLE.map((name) => (CHOSEN[name] ?? ((each) => each[name]))(picture));
 const exportList = () => download("pictures.txt", "text/plain", chosen().map((picture) => `${picture.path}\n`).join(""));
-const exportTable = () => download("pictures.csv", "text/csv", [TABLE, ...chosen().map((picture) => TABLE.map((name) => picture[name]))]
+const exportTable = () => download("pictures.csv", "text/csv", [TABLE, ...chosen().map(tableRow)]
   .map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join(""));
+
+function openExport() {
+  control("export-which").textContent = t(selected.size ? "export.selected" : "export.shown", { pictures: countOf(chosen().length) });
+  control("export").showModal();
+}
 
 // To another page of the service, or a question to the page around this one.
 function lead(action, list) {

@@ -30,10 +30,12 @@ function newTile() {
   caption.append(name, what);
   const box = document.createElement("input");
   box.type = "checkbox";
-  tile.append(frame, caption, box);
-  frame.addEventListener("click", () => openViewer(tile.index));
+  const mark = document.createElement("span");
+  mark.className = "mark";
+  tile.append(frame, caption, box, mark);
+  frame.addEventListener("click", () => openViewer(grid.list[tile.index]));
   box.addEventListener("click", (event) => toggle(tile.index, event.shiftKey));
-  return Object.assign(tile, { frame, image, unopened, name, what, box });
+  return Object.assign(tile, { frame, image, unopened, name, what, box, mark });
 }
 
 function describe(picture) {
@@ -55,8 +57,6 @@ function fill(tile, index) {
     tile.what.append(level, " · ");
   }
   tile.what.append(describe(picture));
-  const state = picture.opens ? "" : `${t("grid.unopened")}, `;
-  tile.frame.setAttribute("aria-label", `${label}: ${state}${describe(picture)}`);
   tile.box.setAttribute("aria-label", t("grid.select", { name: label }));
   tile.unopened.hidden = picture.opens;
   tile.image.hidden = !picture.opens;
@@ -85,8 +85,9 @@ function fillWaiting() {
 function showMarks(tile, picture) {
   tile.toggleAttribute("data-current", tile.index === grid.current);
   tile.toggleAttribute("data-selected", selected.has(picture.place));
-  if (picture.keep) tile.name.removeAttribute("data-drop");
-  else tile.name.dataset.drop = t("keep.no");
+  showDecision(tile.mark, picture);
+  const state = picture.opens ? "" : `${t("grid.unopened")}, `;
+  tile.frame.setAttribute("aria-label", `${tile.name.textContent}: ${decisionInWords(picture)}, ${state}${describe(picture)}`);
   tile.box.checked = selected.has(picture.place);
 }
 
@@ -181,8 +182,9 @@ function moveTo(index) {
   const top = stage.offsetTop + stage.parentElement.offsetTop + row * (grid.height + GAP);
   const head = document.querySelector(".top");
   const covered = getComputedStyle(head).position === "sticky" ? head.offsetHeight : 0;
+  const room = window.innerHeight - document.getElementById("picked").offsetHeight;
   if (top < window.scrollY + covered) window.scrollTo(0, top - covered - GAP);
-  else if (top + grid.height > window.scrollY + window.innerHeight) window.scrollTo(0, top + grid.height + GAP - window.innerHeight);
+  else if (top + grid.height > window.scrollY + room) window.scrollTo(0, top + grid.height + GAP - room);
   draw();
   refreshMarks();
   focusCurrent();

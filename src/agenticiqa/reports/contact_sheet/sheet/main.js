@@ -1,7 +1,6 @@
 // The controls, the keys, and the first drawing.
-const ORDERS = ["path", "findings", "keep", "score", "level", "sort", "width", "height", "area", "ratio", "format", "bytes", "taken",
+const ORDERS = ["path", "findings", "decision", "stars", "score", "level", "sort", "width", "height", "area", "ratio", "format", "bytes", "taken",
   "brightness", "sharpness", "detail", "entropy", "generated", "group"];
-const control = (name) => document.getElementById(name);
 
 function showWanted() {
   const list = wantedPictures();
@@ -13,10 +12,34 @@ function showWanted() {
 function selectionChanged() {
   refreshMarks();
   control("count").textContent = t(selected.size ? "count.selected" : "count.shown", { pictures: countOf(grid.list.length), count: inDigits(selected.size, 0) });
-  control("select-none").disabled = !selected.size;
+  control("picked").hidden = !selected.size;
+  control("several").disabled = selected.size < 2;
   control("assess").disabled = selected.size !== 1;
   control("compare").disabled = selected.size !== 2;
-  if (leadsTo("select")) lead("select", pictures.filter((picture) => selected.has(picture.place)));
+  if (leadsTo("select")) lead("select", selectedPictures());
+}
+
+const sortedByDecision = () => wanted.decisions.size > 0 || ["decision", "stars"].includes(wanted.order);
+
+function decisionsChanged(picture) {
+  showCounts();
+  refreshMarks();
+  if (viewer.open) show(line().includes(picture) ? picture : shown);
+  else if (sortedByDecision()) {
+    const at = grid.current;
+    showWanted();
+    if (at >= 0) moveTo(at);
+  }
+}
+
+function showCounts() {
+  const counts = decisionCounts();
+  for (const chip of control("decisions").querySelectorAll("button")) {
+    chip.textContent = `${t(`decision.${chip.dataset.name}`)} ${inDigits(counts[chip.dataset.name], 0)}`;
+  }
+  for (const [name, steps] of Object.entries({ undo: done, redo: undone })) {
+    for (const button of document.querySelectorAll(`[data-act=${name}]`)) button.disabled = !steps.length;
+  }
 }
 
 function option(value, text) {
@@ -26,31 +49,36 @@ function option(value, text) {
   return made;
 }
 
+function chip(name, chosenNames) {
+  const item = made("li");
+  const button = made("button");
+  button.type = "button";
+  button.dataset.name = name;
+  button.setAttribute("aria-pressed", "false");
+  button.addEventListener("click", () => {
+    const on = !chosenNames.delete(name);
+    if (on) chosenNames.add(name);
+    button.setAttribute("aria-pressed", String(on));
+    showWanted();
+  });
+  item.append(button);
+  return item;
+}
+
 function makeChips() {
   const counts = findingCounts();
   const order = Object.keys(about.summary.findings);
   control("filters").hidden = !order.length;
   control("filters").open = window.innerWidth > 640;
-  control("chips").append(...order.map((name) => {
-    const item = document.createElement("li");
-    const chip = document.createElement("button");
-    chip.type = "button";
-    chip.dataset.finding = name;
-    chip.setAttribute("aria-pressed", "false");
-    chip.textContent = `${finding(name)} ${inDigits(counts.get(name) ?? 0, 0)}`;
-    chip.addEventListener("click", () => {
-      const on = !wanted.findings.delete(name);
-      if (on) wanted.findings.add(name);
-      chip.setAttribute("aria-pressed", String(on));
-      showWanted();
-    });
-    item.append(chip);
-    return item;
-  }));
+  control("chips").append(...order.map((name) => chip(name, wanted.findings)));
+  for (const button of control("chips").querySelectorAll("button")) {
+    button.textContent = `${finding(button.dataset.name)} ${inDigits(counts.get(button.dataset.name) ?? 0, 0)}`;
+  }
+  control("decisions").append(...[...DECISIONS, "you"].map((name) => chip(name, wanted.decisions)));
 }
 
 function makeSelects() {
-  for (const name of ["all", "found", "clean", "keep", "drop", "chosen"]) control("shown").append(option(name, t(`show.${name}`)));
+  for (const name of ["all", "found", "clean", "chosen"]) control("shown").append(option(name, t(`show.${name}`)));
   control("sorts").append(option("", t("sort.every")), ...Object.keys(about.summary.sorts).map((name) => option(name, kind(name))));
   control("sorts").parentElement.hidden = Object.keys(about.summary.sorts).length < 2;
   control("order").append(option("", t("order.folder")));
@@ -60,10 +88,11 @@ function makeSelects() {
 function clearFilters() {
   Object.assign(wanted, { search: "", shown: "all", sort: "" });
   wanted.findings.clear();
+  wanted.decisions.clear();
   control("search").value = "";
   control("shown").value = "all";
   control("sorts").value = "";
-  for (const chip of control("chips").querySelectorAll("button")) chip.setAttribute("aria-pressed", "false");
+  for (const each of document.querySelectorAll(".chips button")) each.setAttribute("aria-pressed", "false");
   showWanted();
 }
 
@@ -84,33 +113,16 @@ function listen() {
     showWanted();
   });
   control("size").addEventListener("input", redraw);
-  control("select-all").addEventListener("click", () => { for (const picture of grid.list) selected.add(picture.place); selectionChanged(); });
-  control("select-none").addEventListener("click", () => { selected.clear(); selectionChanged(); });
-  control("export-list").addEventListener("click", exportList);
-  control("export-csv").addEventListener("click", exportTable);
-  control("assess").addEventListener("click", () => lead("assess", chosen()));
-  control("compare").addEventListener("click", () => lead("compare", chosen()));
   control("clear").addEventListener("click", clearFilters);
   window.addEventListener("scroll", drawSoon, { passive: true });
   window.addEventListener("resize", redraw);
-  document.addEventListener("keydown", pressed);
-}
-
-function pressed(event) {
-  if (viewer.open || event.ctrlKey || event.metaKey || event.altKey) return;
-  const inField = event.target.matches("input[type=search], select, input[type=range]");
-  if (event.key === "/" && !inField) { event.preventDefault(); control("search").focus(); return; }
-  if (inField || event.target.closest(".top")) return;
-  const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -grid.columns, ArrowDown: grid.columns };
-  if (event.key in moves) { event.preventDefault(); moveTo(grid.current < 0 ? 0 : grid.current + moves[event.key]); }
-  else if (event.key === "Home") { event.preventDefault(); moveTo(0); }
-  else if (event.key === "End") { event.preventDefault(); moveTo(grid.list.length - 1); }
-  else if (event.key === " " && grid.current >= 0 && event.target.matches(".frame, main, body")) { event.preventDefault(); toggle(grid.current, event.shiftKey); }
+  // Another window may show the same sheet.
+  window.addEventListener("storage", (event) => { if (event.key === STORED_DECISIONS) { recallDecisions(); decisionsChanged(shown); } });
 }
 
 const total = about.summary;
 control("told").textContent = [
-  t("top.told", { pictures: countOf(total.pictures), fine: inDigits(total.without_finding, 0), keep: inDigits(total.keep, 0) }),
+  t("top.told", { pictures: countOf(total.pictures), fine: inDigits(total.without_finding, 0) }),
   ...(total.mean_score == null ? [] : [t("top.mean", { mean: inDigits(total.mean_score, 2) })]),
 ].join(", ");
 control("origin").textContent = [
@@ -122,4 +134,6 @@ part("assess").hidden = !leadsTo("assess");
 makeChips();
 makeSelects();
 listen();
+recallDecisions();
+showCounts();
 showWanted();

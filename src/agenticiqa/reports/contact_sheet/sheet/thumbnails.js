@@ -25,10 +25,10 @@ function thumbnailOf(picture) {
 const urlPath = (path) => path.split("/").map(encodeURIComponent).join("/");
 const filled = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name]));
 
-// The picture in full, where it can be had from here.
-function fileOf(picture) {
+// The picture in full, where it can be had from here; a server may make it smaller, down to the side that is needed.
+function fileOf(picture, side) {
   if (!picture.opens) return null;
-  if (about.links) return about.links.picture && filled(about.links.picture, picture);
+  if (about.links) return about.links.picture && filled(about.links.picture, { ...picture, side });
   if (about.base == null || picture.path.startsWith("/") || picture.path.includes("://")) return null;
   return `${urlPath(about.base)}/${urlPath(picture.path)}`;
 }

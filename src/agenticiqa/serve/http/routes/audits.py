@@ -116,7 +116,8 @@ async def make_audit(request: Request, state: State, caller: BatchAdmitted) -> R
 async def _accepted_audit(request: Request, state: AppState, caller: KeyRecord, samples: audits.Samples) -> Response:
     quick = await audits.read_audit(request, state.reader, caller.owner, samples)
     audit_id, word = new_run_id(), secrets.token_urlsafe(18)
-    links = SheetLinks(picture=f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}", messages=True)
+    picture = f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}&max_side={{side}}"
+    links = SheetLinks(picture=picture, messages=True)
 
     def work(job: ServiceJob) -> JobOutcome:
         return audits.audit_pictures(job, state.pipeline, samples, state.batch_output(audit_id), links, quick=quick)
