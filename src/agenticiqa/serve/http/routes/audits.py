@@ -139,12 +139,32 @@ def _kept_file(state: AppState, row: JobRow, suffix: str) -> FilePath:
 
 @router.get(
     "/{job_id}/rows",
-    summary="What was found, one JSON object per picture and line",
+    summary="What was found, one JSON object per picture and line; while the audit runs, what was found so far",
     response_class=Response,
     responses=common.reply_of("application/jsonl", "JSON lines"),
 )
-async def audit_rows(state: State, row: Own) -> Response:
-    return FileResponse(_kept_file(state, row, audits.ROWS), media_type="application/jsonl")
+async def audit_rows(
+    state: State,
+    row: Own,
+    after: Annotated[
+        int,
+        Query(ge=0, description="While it runs: leave out so many lines. An ended audit gives all, with groups."),
+    ] = 0,
+    thumbnails: Annotated[
+        bool, Query(description="While it runs: each line has `thumbnail` too, a small JPEG file in base64, or null.")
+    ] = False,
+) -> Response:
+    if row.finished_at:
+        return FileResponse(_kept_file(state, row, audits.ROWS), media_type="application/jsonl")
+
+    def lines() -> str:
+        output = state.batch_output(row.id)
+        found = audits.found_so_far(output, after)
+        return audits.row_lines(
+            output, ({**each.row, "thumbnail": each.thumbnail} if thumbnails else each.row for each in found)
+        )
+
+    return Response(await asyncio.to_thread(lines), media_type="application/jsonl")
 
 
 # The contact sheet is shown in a frame, which can send no key: its address has a password instead.

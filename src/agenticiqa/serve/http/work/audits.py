@@ -5,7 +5,9 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from agenticiqa.auditing.decisions import Bounds, Decider
 from agenticiqa.auditing.grouping import GroupPlace
 from agenticiqa.auditing.report import audit_row
 from agenticiqa.auditing.running import AuditRequest, run_audit
-from agenticiqa.batch.results import read_results
 from agenticiqa.batch.runner import StopSwitch, Tally
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
 from agenticiqa.runtime.files import make_private_folder, write_atomic
@@ -108,15 +109,31 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
 
 def keep_found(output: Path) -> None:
     """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
-    if (records := output.with_suffix(RECORDS)).is_file():
-        decider = Decider(Bounds.of())
-        _write_rows(output, (audit_row(line.record, GroupPlace(), decider) for line in read_results(records)))
-    _remove_rest(output)
+    try:
+        if output.with_suffix(RECORDS).is_file() and not output.with_suffix(ROWS).is_file():
+            write_atomic(output.with_suffix(ROWS), row_lines(output, (found.row for found in found_so_far(output))))
+    finally:
+        shutil.rmtree(output.with_suffix(PICTURES), ignore_errors=True)
+        for each in output.parent.glob(f"{output.with_suffix(RECORDS).name}*"):
+            each.unlink(missing_ok=True)
 
 
-def _write_rows(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    lines = (json.dumps(presentable(row, _own_names(output)), ensure_ascii=False) + "\n" for row in rows)
-    write_atomic(output.with_suffix(ROWS), "".join(lines))
+def found_so_far(output: Path, after: int = 0) -> Iterator[SheetPicture]:
+    """What an audit that still runs has found, beyond the first so many; groups are not known yet."""
+    decider = Decider(Bounds.of())
+    with suppress(FileNotFoundError), output.with_suffix(RECORDS).open("rb") as records:
+        for line in islice(records, after, None):
+            # The last one may be half written.
+            if line.endswith(b"\n"):
+                record = json.loads(line)
+                row = audit_row(record, GroupPlace(), decider)
+                yield SheetPicture(row, (record.get("picture") or {}).get("thumbnail"))
+
+
+def row_lines(output: Path, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as lines of JSON, for whoever sent the pictures."""
+    names = _own_names(output)
+    return "".join(json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in rows)
 
 
 def _own_names(output: Path) -> dict[str, str]:
@@ -125,16 +142,10 @@ def _own_names(output: Path) -> dict[str, str]:
     return {f"{folder}/": "", str(folder): "the pictures"}
 
 
-def _remove_rest(output: Path) -> None:
-    shutil.rmtree(output.with_suffix(PICTURES), ignore_errors=True)
-    for each in output.parent.glob(f"{output.with_suffix(RECORDS).name}*"):
-        each.unlink(missing_ok=True)
-
-
 def audit_pictures(
     job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool
 ) -> JobOutcome:
-    """Look all pictures through inside the batch worker's thread."""
+    """Look all pictures through inside the batch worker's thread; what was found before it was stopped is kept."""
     folder, stop = output.with_suffix(PICTURES), StopSwitch()
     make_private_folder(output.parent)
     try:
@@ -159,19 +170,18 @@ def audit_pictures(
             stop=stop,
         )
         report, _ = run_audit(request)
-        if job.stop_reason is not None:
-            if job.stop_reason == "interrupted":
-                keep_found(output)
+        if job.stop_reason == "interrupted" or (job.stop_reason and not len(report)):
+            # A server that ends has no time for a sheet.
             raise Cancelled
         names = _own_names(output)
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
-        _write_rows(output, report)
+        write_atomic(output.with_suffix(ROWS), row_lines(output, report))
 
         def shown() -> Iterator[SheetPicture]:
             return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
 
-        sheet, title = output.with_suffix(SHEET), f"{len(samples)} pictures"
+        sheet, title = output.with_suffix(SHEET), f"{len(report)} pictures"
         write_contact_sheet(sheet, shown, title=title, summary=summary, links=links, thumbnails="embedded")
         return JobOutcome("ok", summary)
     finally:
-        _remove_rest(output)
+        keep_found(output)

@@ -515,7 +515,8 @@ class JobQueue:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
             return JobOutcome("error", problem=service_error(f"Job {job.id}", error).fresh())
         if job.stop_reason in ("cancelled", "client_left"):
-            return _stopped(job, job.stop_reason)
+            # Of many pictures, what was found until then is a result.
+            return replace(_stopped(job, job.stop_reason), result=outcome.result if job.kind == "audit" else None)
         # Work that was finished a little late is still finished.
         return outcome
 
