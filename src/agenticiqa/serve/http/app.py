@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Scope
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.pictures.isolation import isolated_reading
+from agenticiqa.reports import contact_sheet
 from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.keys import RefusedWork
 from agenticiqa.serve.http.observing import log_request
@@ -34,6 +35,7 @@ from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, Pre
 logger = logging.getLogger(__name__)
 
 WEB = Path(__file__).parent / "page" / "web"
+SHEET_WORDS = Path(contact_sheet.__file__).parent / "sheet" / "words"
 SWEEP_EVERY_S = 60.0
 DESCRIPTION = (
     "Ask how good a picture is, what is wrong with it, where, and why. Errors are problem documents (RFC 9457)."
@@ -70,6 +72,7 @@ def create_app(state: AppState) -> FastAPI:
     for router in (work.router, runs.router, audits.router, service.catalogue, service.operation):
         app.include_router(router)
     files = PageFiles(directory=WEB, html=True)
+    app.mount("/static/sheet", PageFiles(directory=SHEET_WORDS))
     app.mount("/static", files, name="static")
 
     @app.head("/", include_in_schema=False)

@@ -14,7 +14,12 @@ from serve.http.browser.test_first_minute import drop
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 
 Opener = Callable[..., Page]
+DRAWN = "(count) => [...document.querySelectorAll('.live canvas')].filter((each) => each.width > 0).length >= count"
 Findings = Callable[[Page], list[str]]
+
+
+def noise(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 255, (64, 64, 3), np.uint8)
 
 
 def test_drop_a_folder_and_export_the_ten_worst(open_page: Opener, embedded_url: str, serious_findings: Findings):
@@ -38,9 +43,46 @@ def test_drop_a_folder_and_export_the_ten_worst(open_page: Opener, embedded_url:
     assert rows[-1]["path"] == "portrait.png"
 
 
+def test_pictures_are_seen_while_they_are_sent(open_page: Opener, scripted: Running):
+    page = open_page(f"{scripted.url}/#/many")
+    # It is never answered.
+    page.route("**/v1/audits", lambda _: None)
+    pictures = {f"photo {number}": encoded(noise(number)) for number in range(120)}
+    drop(page, "main", **pictures)
+    expect(page.locator(".live li")).to_have_count(120)
+    expect(page.locator(".live-name").first).to_have_text("photo 0.png")
+    page.wait_for_function(DRAWN, arg=6)
+    # Those out of view wait, and are freed again when they leave it.
+    assert not page.locator(".live canvas").last.evaluate("(canvas) => canvas.width")
+    page.locator(".live li").last.scroll_into_view_if_needed()
+    page.wait_for_function("() => document.querySelector('.live li:last-child canvas').width > 0")
+    page.wait_for_function("() => document.querySelector('.live canvas').width === 0")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".many-slot")).to_be_visible()
+    expect(page.locator(".live")).to_have_count(0)
+
+
+def test_what_is_found_fills_in_and_stopping_keeps_it(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(f"{embedded_url}/#/many")
+    black = encoded(np.zeros((90, 90, 3), np.uint8))
+    drop(page, "main", black=black, **{f"photo {number}": encoded(noise(number)) for number in range(90)})
+    told = page.locator(".live li").filter(has_text="black.png").locator(".live-what")
+    expect(told).to_contain_text("blank")
+    expect(page.locator(".many-waiting")).to_contain_text("left")
+    assert serious_findings(page) == []
+    # Another window has no files; it shows what the server made of them.
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_function(DRAWN, arg=2)
+    other.close()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".many-head")).to_contain_text("Stopped, of 91 pictures.")
+    expect(page.frame_locator("iframe.sheet").get_by_text("black.png").first).to_be_visible()
+
+
 def test_one_is_opened_to_be_asked_about_and_two_to_be_compared(open_page: Opener, scripted: Running):
     page = open_page(f"{scripted.url}/#/many")
-    third = encoded(np.random.default_rng(3).integers(0, 255, (64, 96, 3), np.uint8))
+    third = encoded(noise(3))
     drop(page, "main", first=PICTURE, second=REFERENCE, third=third)
     expect(page.locator("iframe.sheet")).to_be_visible()
     asks = """([action, paths]) => window.postMessage({ source: "agenticiqa-sheet", action, paths }, location.origin)"""
@@ -56,7 +98,7 @@ def test_one_is_opened_to_be_asked_about_and_two_to_be_compared(open_page: Opene
 
 def test_the_sheet_has_the_theme_of_the_page_around_it(open_page: Opener, scripted: Running):
     page = open_page(f"{scripted.url}/#/many")
-    third = encoded(np.random.default_rng(3).integers(0, 255, (64, 96, 3), np.uint8))
+    third = encoded(noise(3))
     drop(page, "main", first=PICTURE, second=REFERENCE, third=third)
     paper = page.frame_locator("iframe.sheet").locator("body")
     expect(paper).to_have_css("background-color", "rgb(245, 246, 248)")

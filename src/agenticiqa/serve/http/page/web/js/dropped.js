@@ -9,7 +9,7 @@ export async function droppedFiles(transfer) {
   if (!entries.length) return [...(transfer?.files ?? [])].map((file) => ({ file, path: file.name }));
   const found = [];
   for (const entry of entries) await collect(entry, found);
-  return found;
+  return Promise.all(found);
 }
 
 /** What a file chooser gave; of a folder the paths inside it. */
@@ -17,7 +17,9 @@ export const chosenFiles = (list) => [...list].map((file) => ({ file, path: file
 
 async function collect(entry, found) {
   if (found.length >= MOST || entry.name.startsWith(".")) return;
-  if (entry.isFile) found.push({ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), path: entry.fullPath.replace(/^\//, "") });
+  const path = entry.fullPath.replace(/^\//, "");
+  // Many files are opened at once: one after the other, thousands would take seconds.
+  if (entry.isFile) found.push(new Promise((resolve, reject) => entry.file((file) => resolve({ file, path }), reject)));
   else for (const inside of await entriesOf(entry.createReader())) await collect(inside, found);
 }
 

@@ -3,11 +3,12 @@
 import { getJson, request, send } from "./api.js";
 import { chosenFiles } from "./dropped.js";
 import { el, fixed, freshId, megabytes, percent, replace } from "./dom.js";
+import { LiveTiles } from "./live_tiles.js";
 import { problemCard } from "./messages.js";
 import { knownLimits, looksLikePicture } from "./picture_checks.js";
 import { ACCEPTED } from "./picture_slot.js";
 import { save } from "./run_card.js";
-import { t } from "./words.js";
+import { language, t } from "./words.js";
 
 const LOOK_MS = 1000;
 const WORST = 10;
@@ -15,7 +16,7 @@ const WORST = 10;
 export class ManyView {
   /** `openPictures(list)` gets one or two of {path, name, kept}. */
   constructor(root, { openPictures }) {
-    Object.assign(this, { root, openPictures, audit: null, turn: 0 });
+    Object.assign(this, { root, openPictures, audit: null, tiles: null, turn: 0 });
     window.addEventListener("message", (event) => this.told(event));
   }
 
@@ -24,11 +25,20 @@ export class ManyView {
     const turn = (this.turn += 1);
     if (!id) {
       this.audit = null;
-      replace(this.root, this.chooser());
+      this.place(this.chooser());
       return;
     }
     if (this.audit?.id === id && this.root.querySelector("iframe")) return;
     await this.follow(id, turn);
+  }
+
+  /** Fills the view; tiles that are no longer in it take no memory. */
+  place(...children) {
+    if (!children.includes(this.tiles?.element)) {
+      this.tiles?.close();
+      this.tiles = null;
+    }
+    replace(this.root, ...children);
   }
 
   chooser() {
@@ -48,14 +58,15 @@ export class ManyView {
     const pictures = files.filter(looksLikePicture);
     const refusal = refusalOf(pictures);
     if (refusal) {
-      replace(this.root, el("p", { class: "notice notice-error", role: "alert" }, refusal), this.chooser());
+      this.place(el("p", { class: "notice notice-error", role: "alert" }, refusal), this.chooser());
       return;
     }
     const turn = (this.turn += 1);
     const waiting = new Waiting(t("many.sending", { count: pictures.length }));
     const stop = new AbortController();
     waiting.offerCancel(() => stop.abort());
-    replace(this.root, waiting.element);
+    this.tiles = new LiveTiles(pictures);
+    this.place(waiting.element, this.tiles.element);
     const form = new FormData();
     for (const { file, path } of pictures) form.append("files", file, path);
     try {
@@ -64,7 +75,7 @@ export class ManyView {
       window.history.pushState(null, "", `#/many/${audit.id}`);
       if (turn === this.turn) await this.follow(audit.id, turn);
     } catch (problem) {
-      if (turn === this.turn) replace(this.root, problem.name === "AbortError" ? null : problemCard(problem, () => this.take(files)), this.chooser());
+      if (turn === this.turn) this.place(problem.name === "AbortError" ? null : problemCard(problem, () => this.take(files)), this.chooser());
     }
   }
 
@@ -77,38 +88,44 @@ export class ManyView {
         waiting.warn(problem);
       }
     });
-    replace(this.root, waiting.element);
+    this.tiles ??= new LiveTiles();
+    this.place(waiting.element, this.tiles.element);
     try {
-      for (;;) {
+      await this.tiles.learnNames();
+      const pace = new Pace();
+      for (let known = 0; ; ) {
         const audit = await getJson(`/v1/audits/${id}`);
         if (turn !== this.turn) return;
         if (audit.finished_at) {
           this.show(audit);
           return;
         }
-        const share = (audit.finished ?? 0) / audit.total;
-        waiting.show(share, audit.status === "queued" ? t("working.queued") : t("many.progress", { done: audit.finished ?? 0, total: audit.total }));
+        const done = audit.finished ?? 0;
+        waiting.show(done / audit.total, audit.status === "queued" ? t("working.queued") : [t("many.progress", { done, total: audit.total }), pace.left(done, audit.total)].filter(Boolean).join(" · "));
+        const rows = rowsIn(await (await request(`${audit.links.rows}?after=${known}&thumbnails=true`)).text());
+        if (turn !== this.turn) return;
+        rows.forEach((row) => this.tiles.found(row));
+        known += rows.length;
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     } catch (problem) {
-      if (turn === this.turn) replace(this.root, problemCard(problem, () => this.follow(id, turn)), this.chooser());
+      if (turn === this.turn) this.place(problemCard(problem, () => this.follow(id, turn)), this.chooser());
     }
   }
 
   show(audit) {
     this.audit = audit;
     if (!audit.links.sheet) {
-      replace(this.root, problemCard({ title: t("turn.no_answer"), kind: audit.status, detail: audit.error?.detail ?? "" }), this.chooser());
+      this.place(problemCard({ title: t("turn.no_answer"), kind: audit.status, detail: audit.error?.detail ?? "" }), this.chooser());
       return;
     }
     const { pictures, without_finding: fine, keep, mean_score: mean } = audit.summary;
     const said = el("p", { class: "hint", role: "status" });
-    replace(
-      this.root,
+    this.place(
       el(
         "div",
         { class: "many-head" },
-        el("p", { class: "answer-text" }, t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
+        el("p", { class: "answer-text" }, audit.error ? `${t("many.stopped", { total: audit.total })} ` : "", t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
         el("button", { type: "button", onclick: () => this.exportWorst(said) }, t("many.worst")),
         el("a", { class: "button", href: "#/many" }, t("many.another")),
       ),
@@ -120,8 +137,7 @@ export class ManyView {
   /** The ten lowest scores as a CSV file. */
   async exportWorst(said) {
     try {
-      const text = await (await request(this.audit.links.rows)).text();
-      const rows = text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+      const rows = rowsIn(await (await request(this.audit.links.rows)).text());
       const worst = rows.filter((row) => typeof row.score === "number").sort((a, b) => a.score - b.score).slice(0, WORST);
       const lines = [["path", "score", "findings"], ...worst.map((row) => [row.path, row.score.toFixed(2), Object.keys(row.findings).join(", ")])];
       save(new Blob([lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" }), "ten-worst.csv");
@@ -142,6 +158,8 @@ export class ManyView {
   }
 }
 
+const rowsIn = (text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+
 /** Names with commas, quotes or line ends are quoted; one that a table program would take for a formula is not. */
 function csvCell(value) {
   const text = /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
@@ -155,6 +173,20 @@ function refusalOf(pictures) {
   if (pictures.length > limits.max_batch_samples) return t("many.too_many", { count: pictures.length, most: limits.max_batch_samples });
   const bytes = pictures.reduce((sum, { file }) => sum + file.size, 0);
   return bytes > limits.max_batch_upload_bytes ? t("many.too_large", { size: megabytes(bytes), most: megabytes(limits.max_batch_upload_bytes) }) : null;
+}
+
+/** How long the rest takes at the pace so far. */
+class Pace {
+  left(done, total) {
+    // A second pass over the pictures begins to count anew.
+    if (!this.first || done < this.first.done) this.first = { done, at: performance.now() };
+    const each = (performance.now() - this.first.at) / 1000 / (done - this.first.done);
+    if (!Number.isFinite(each)) return null;
+    const seconds = each * (total - done);
+    const [amount, unit] = seconds < 90 ? [seconds, "second"] : [seconds / 60, "minute"];
+    const time = Math.ceil(amount).toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
+    return t("many.left", { time });
+  }
 }
 
 class Waiting {
@@ -175,6 +207,6 @@ class Waiting {
   }
 
   offerCancel(action) {
-    replace(this.actions, el("button", { type: "button", class: "quiet", onclick: action }, t("form.cancel")));
+    replace(this.actions, el("button", { type: "button", class: "quiet", onclick: action }, t("many.stop")));
   }
 }

@@ -1,0 +1,82 @@
+// The pictures of a folder while it is sent and looked through: small at once, from the files here; then what is found.
+
+import { getJson } from "./api.js";
+import { el, fixed } from "./dom.js";
+import { language, t } from "./words.js";
+
+const SIDE = 176;
+const AT_ONCE = 3;
+
+export class LiveTiles {
+  /** Of {file, path}. What is found of other pictures makes tiles of its own. */
+  constructor(pictures = []) {
+    Object.assign(this, { tiles: new Map(), waiting: new Set(), drawing: 0, names: {} });
+    // Drawn while in view and freed after: thousands of pictures take the memory of a few.
+    this.inView = new IntersectionObserver((entries) => entries.forEach((entry) => this.moved(entry)), { rootMargin: "200px" });
+    this.element = el("ul", { class: "live", "aria-label": t("many.pictures") }, pictures.map(({ file, path }) => this.tile(path, file)));
+  }
+
+  tile(path, file = null) {
+    const canvas = el("canvas", { width: 0, height: 0, "aria-hidden": "true" });
+    const what = el("p", { class: "live-what" });
+    const tile = el("li", {}, canvas, el("p", { class: "live-name", title: path }, path.split("/").at(-1)), what);
+    this.tiles.set(path, Object.assign(tile, { canvas, what, file, thumbnail: null }));
+    this.inView.observe(tile);
+    return tile;
+  }
+
+  moved({ target: tile, isIntersecting }) {
+    if (isIntersecting) this.waiting.add(tile);
+    else {
+      this.waiting.delete(tile);
+      tile.canvas.width = 0;
+    }
+    this.drawNext();
+  }
+
+  drawNext() {
+    for (const tile of this.waiting) {
+      if (this.drawing >= AT_ONCE) return;
+      this.waiting.delete(tile);
+      this.drawing += 1;
+      draw(tile).finally(() => {
+        this.drawing -= 1;
+        this.drawNext();
+      });
+    }
+  }
+
+  /** Loads the words for what may be found. */
+  async learnNames() {
+    this.names = await getJson(`/static/sheet/${language}.json`);
+  }
+
+  /** What the server found of one picture; it may be told more than once, then with more. */
+  found(row) {
+    let tile = this.tiles.get(row.path);
+    if (!tile) this.element.append((tile = this.tile(row.path)));
+    tile.thumbnail = row.thumbnail;
+    const names = Object.keys(row.findings).map((name) => this.names[`finding.${name}`] ?? name.replaceAll("_", " "));
+    const score = typeof row.score === "number" ? el("strong", {}, `${row.level} ${fixed(row.score, 1)}`) : null;
+    tile.what.replaceChildren(...[score, score && " · ", names.join(", ") || this.names["grid.fine"]].filter(Boolean));
+    if (tile.canvas.width) return;
+    // Where this browser cannot show the file, it can show the server's small picture.
+    this.inView.unobserve(tile);
+    this.inView.observe(tile);
+  }
+
+  close() {
+    this.inView.disconnect();
+    this.waiting.clear();
+  }
+}
+
+async function draw(tile) {
+  const source = tile.thumbnail ? new Blob([Uint8Array.from(atob(tile.thumbnail), (letter) => letter.charCodeAt(0))]) : tile.file;
+  // A format that this browser does not know stays empty here.
+  const small = source && (await createImageBitmap(source, { resizeWidth: SIDE, resizeQuality: "medium" }).catch(() => null));
+  if (!small) return;
+  Object.assign(tile.canvas, { width: small.width, height: small.height });
+  tile.canvas.getContext("2d").drawImage(small, 0, 0);
+  small.close();
+}
