@@ -116,9 +116,10 @@ def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
     started = time.monotonic()
     if request.on_quick is not None and not request.quick and not request.resume:
         first = replace(request, quick=True, records=request.quick_records, overwrite=True, on_quick=None)
-        found, _ = run_audit(first)
-        if request.stop.asked == 0:
-            request.on_quick(found)
+        found, looked = run_audit(first)
+        if request.stop.asked:
+            return found, looked
+        request.on_quick(found)
     # Nothing but the records is written: no log, no cache.
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     settings = request.settings or load_settings(request.config, overrides)

@@ -53,6 +53,7 @@ DEEPEST = 8
 # An audit's files. All but the pictures and records stay until it is forgotten.
 ROWS = ".rows.jsonl"
 SHEET = ".sheet.html"
+QUICK = ".quick.jsonl"
 RECORDS = ".records.jsonl"
 PICTURES = ".pictures"
 
@@ -110,24 +111,31 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
 def keep_found(output: Path) -> None:
     """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
     try:
-        if output.with_suffix(RECORDS).is_file() and not output.with_suffix(ROWS).is_file():
-            write_atomic(output.with_suffix(ROWS), row_lines(output, (found.row for found in found_so_far(output))))
+        # What was told later of a picture is more.
+        rows = {found.row["path"]: found.row for found in found_so_far(output)}
+        if rows and not output.with_suffix(ROWS).is_file():
+            write_atomic(output.with_suffix(ROWS), row_lines(output, rows.values()))
     finally:
         shutil.rmtree(output.with_suffix(PICTURES), ignore_errors=True)
-        for each in output.parent.glob(f"{output.with_suffix(RECORDS).name}*"):
-            each.unlink(missing_ok=True)
+        for name in (QUICK, RECORDS):
+            for each in output.parent.glob(f"{output.with_suffix(name).name}*"):
+                each.unlink(missing_ok=True)
 
 
 def found_so_far(output: Path, after: int = 0) -> Iterator[SheetPicture]:
-    """What an audit that still runs has found, beyond the first so many; groups are not known yet."""
+    """What an audit that still runs has found, beyond the first so many: at a quick look, then with the model."""
     decider = Decider(Bounds.of())
-    with suppress(FileNotFoundError), output.with_suffix(RECORDS).open("rb") as records:
-        for line in islice(records, after, None):
+    for line in islice(_lines_so_far(output), after, None):
+        record = json.loads(line)
+        row = audit_row(record, GroupPlace(), decider)
+        yield SheetPicture(row, (record.get("picture") or {}).get("thumbnail"))
+
+
+def _lines_so_far(output: Path) -> Iterator[bytes]:
+    for name in (QUICK, RECORDS):
+        with suppress(FileNotFoundError), output.with_suffix(name).open("rb") as records:
             # The last one may be half written.
-            if line.endswith(b"\n"):
-                record = json.loads(line)
-                row = audit_row(record, GroupPlace(), decider)
-                yield SheetPicture(row, (record.get("picture") or {}).get("thumbnail"))
+            yield from (line for line in records if line.endswith(b"\n"))
 
 
 def row_lines(output: Path, rows: Iterable[Mapping[str, Any]]) -> str:
@@ -167,6 +175,8 @@ def audit_pictures(
             settings=pipeline.settings.changed(pipeline={"runs": {"enabled": False}, "allowed_roots": (folder,)}),
             in_threads=True,
             on_progress=_progress_of(job, stop),
+            on_quick=lambda _: None,
+            quick_records=output.with_suffix(QUICK),
             stop=stop,
         )
         report, _ = run_audit(request)
