@@ -15,6 +15,7 @@ from agenticiqa._version import __version__
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.api.encode import encode
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
     from agenticiqa.auditing.report import AuditReport
     from agenticiqa.auditing.running import aaudit, audit
@@ -32,7 +33,7 @@ __all__ = [
     "AgenticIQA", "AgenticIQAError", "Assessment", "AuditReport", "BackendError", "Calibration", "Comparison",
     "ConfigError", "ImageError", "Measurement", "Metric", "MetricSpec", "ModelReply", "ModelRequest",
     "Provider", "QueryError", "Readiness", "Tool", "VLMClient", "__version__", "aassess", "aaudit", "acompare",
-    "ameasure", "arun_batch", "assess", "audit", "compare", "image_quality_tool", "measure", "run_batch",
+    "ameasure", "arun_batch", "assess", "audit", "compare", "encode", "image_quality_tool", "measure", "run_batch",
     "run_pipeline", "stream",
 ]  # fmt: skip
 
@@ -42,6 +43,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 # Importing the package must cost nothing: LangGraph alone takes most of a second. A name is imported when it is used.
 _EXPORTS = {
     "agenticiqa.api.assessor": "AgenticIQA",
+    "agenticiqa.api.encode": "encode",
     "agenticiqa.api.verbs": "aassess acompare ameasure assess compare measure stream",
     "agenticiqa.auditing.report": "AuditReport",
     "agenticiqa.auditing.running": "aaudit audit",

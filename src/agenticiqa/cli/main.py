@@ -17,6 +17,7 @@ COMMANDS = {
     "compare": "assess:compare",
     "ask": "assess:app",
     "measure": "tools:measure",
+    "encode": "encode:encode",
     "batch": "batch:batch",
     "audit": "audit:audit",
     "mcp": "serve:mcp",

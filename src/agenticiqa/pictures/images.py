@@ -40,6 +40,7 @@ FloatImage = npt.NDArray[np.float32]
 # Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
 SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 DEEP_NOTE = "16-bit: models are sent an 8-bit version, tools measure the full precision"
+TRANSPARENT_NOTE = "transparent: judged on a white background"
 EXIF_ORIENTATION = 0x0112
 _LIMITING = threading.Lock()
 TIFF_BITS_PER_SAMPLE = 258
@@ -431,9 +432,8 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
     may_shine_through = frame.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in frame.info
     # Many programs write an alpha channel that is opaque all over.
     if may_shine_through and int(np.asarray(frame.convert("RGBA").getchannel("A")).min()) < 255:
-        backdrop = Image.new("RGBA", frame.size, (255, 255, 255, 255))
-        frame = Image.alpha_composite(backdrop, frame.convert("RGBA"))
-        notes.append("transparent: judged on a white background")
+        frame = on_white(frame)
+        notes.append(TRANSPARENT_NOTE)
     return LoadedImage(
         data=data,
         # Converting copies, which takes most of the time of decoding a large photograph. A JPEG file has one frame and
@@ -445,6 +445,12 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
         rotated_by_exif=rotated,
         precise=precise,
     )
+
+
+def on_white(frame: Image.Image) -> Image.Image:
+    """A picture that may be transparent, laid on white."""
+    backdrop = Image.new("RGBA", frame.size, (255, 255, 255, 255))
+    return Image.alpha_composite(backdrop, frame.convert("RGBA")).convert("RGB")
 
 
 def _sixteen_bit(frame: Image.Image) -> npt.NDArray[np.uint16] | None:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
 from html import escape
@@ -162,3 +162,23 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def quiet(words: str) -> str:
     return f'<p class="dim">{escape(words)}</p>'
+
+
+def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    span = (high - low) or 1.0
+    return lambda value: start + (value - low) / span * (end - start)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """A handful of round numbers.
+
+    >>> ticks(0, 9)
+    [0.0, 2.0, 4.0, 6.0, 8.0]
+    """
+    if high <= low:
+        return [low]
+    rough = (high - low) / 5
+    power = 10 ** np.floor(np.log10(rough))
+    step = float(min((1, 2, 5, 10), key=lambda each: abs(each * power - rough)) * power)
+    first = np.ceil(low / step) * step
+    return [float(round(value, 10)) for value in np.arange(first, high + step * 1e-9, step)]

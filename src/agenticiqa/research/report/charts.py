@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.reports.look import LEVEL_COLOURS
+from agenticiqa.reports.look import LEVEL_COLOURS, axis, ticks
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vocabulary import LEVEL_NAMES
 
@@ -60,26 +60,6 @@ def scatter(scores: npt.ArrayLike, opinions: npt.ArrayLike, curve: Callable[[Flo
     parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
     missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
     return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
-
-
-def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    span = (high - low) or 1.0
-    return lambda value: start + (value - low) / span * (end - start)
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """A handful of round numbers.
-
-    >>> ticks(0, 9)
-    [0.0, 2.0, 4.0, 6.0, 8.0]
-    """
-    if high <= low:
-        return [low]
-    rough = (high - low) / 5
-    power = 10 ** np.floor(np.log10(rough))
-    step = float(min((1, 2, 5, 10), key=lambda each: abs(each * power - rough)) * power)
-    first = np.ceil(low / step) * step
-    return [float(round(value, 10)) for value in np.arange(first, high + step * 1e-9, step)]
 
 
 def x_tick(x: float, label: str, anchor: str = "middle") -> str:
