@@ -64,7 +64,7 @@ def test_findings(rows, path, name):
 
 
 def test_nothing_is_found_where_nothing_is(rows):
-    assert set(rows["astronaut.png"]["findings"]) == {"exact_duplicate"}
+    assert set(rows["astronaut.png"]["findings"]) == {"exact_duplicate", "too_small"}
     assert not {"dark", "light", "blurry"} & {name for row in rows.values() for name in row["findings"]}
 
 
@@ -122,7 +122,7 @@ def test_summary_fits_a_terminal(report):
 def test_tables(report, tmp_path):
     table = report.to_dataframe()
     assert isinstance(table, pandas.DataFrame)
-    assert table.set_index("path").loc["strip.png", "findings"] == "grayscale, odd_aspect_ratio"
+    assert table.set_index("path").loc["strip.png", "findings"] == "grayscale, odd_aspect_ratio, too_small"
     for name in ("a.csv", "a.jsonl"):
         report.save(tmp_path / name)
         with pytest.raises(OutputError):

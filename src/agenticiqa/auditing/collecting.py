@@ -28,6 +28,7 @@ from agenticiqa.pictures.likeness import Fingerprints, SmallView, as_text, from_
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
+from agenticiqa.vision.appearance.margins import margins_of
 
 AUDIT_VERSION = 2
 """Of what a record holds: records of another version are made anew."""
@@ -84,6 +85,7 @@ class Auditor:
             },
             "spectrum": spectrum_of(grey),
             "saved_at": saved_quality(grey),
+            **asdict(margins_of(image.rgb)),
             **known,
             "findings": in_order(seen_findings | measured_findings(numbers, image.size) | _ending(path, image)),
             "fingerprint": as_text(small.fingerprints),

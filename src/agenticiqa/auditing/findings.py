@@ -21,6 +21,7 @@ from agenticiqa.errors import ConfigError
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.likeness import SIDE, SmallView, fingerprints_of
 from agenticiqa.score_fusion import ScoreFusion
+from agenticiqa.vision.appearance.text import text_chance
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import BLANK_DEVIATION
 from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene
@@ -43,6 +44,8 @@ FEW_EDGES, FEW_TONES, BLURRY = 0.01, 0.18, 0.29
 LEAST_DETAIL = 4.0
 """At native size; of 1,012 photographs of six collections one measures less, and it is blurred."""
 ODD_RATIO = 0.35
+SMALL_SIDE = 300
+"""Pixels of the shorter side, below which a picture is hardly more than a thumbnail."""
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -73,6 +76,8 @@ def measured_findings(measures: PictureMeasures, size: tuple[int, int]) -> Findi
     ratio = min(size) / max(size)
     if ratio < ODD_RATIO:
         found["odd_aspect_ratio"] = f"{size[0]}×{size[1]} pixels"
+    if min(size) < SMALL_SIDE:
+        found["too_small"] = f"{size[0]}×{size[1]} pixels"
     return found
 
 
@@ -227,8 +232,16 @@ Nobody asked about the picture: these keep findings away from good photographs, 
 """
 CALLED_OVEREXPOSED = 0.95
 """How likely people must call a picture too bright: white skies and snow look so to the model alone."""
+TEXT = 0.974
+"""The chance from which on lines of letters are told (``training/text_over_pictures.py``)."""
 _BY_FLAW = {name: name for name in ("motion_blur", "out_of_focus", "hazy")}
 _BY_FLAW |= {"too_dark": "dark", "too_bright": "light"}
+MEASURED_NAMES = tuple(
+    name
+    for name in NAMES
+    if name not in {"poor", "text_over_picture", *_WORDS["by_category"].values(), *_BY_FLAW.values()}
+)
+"""Those in which the vision model has no part."""
 _OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
 _DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
 
@@ -243,14 +256,18 @@ def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
     if min(image.size) < LEAST_SIDE:
         return {}, {}
     look = Look(Scene.of(load_vision(), image.rgb), image)
-    reading = look.reading
+    reading, text = look.reading, round(text_chance(image.rgb), 3)
     record = {
         "score": round(reading.score, 3),
         "level": ScoreFusion().map_to_level(reading.score),
         "sort": _sort(look),
         "generated": round(reading.generated, 3),
+        "text": text,
     }
-    return record, _findings(look)
+    found = _findings(look)
+    if text >= TEXT:
+        found["text_over_picture"] = "what looks like a line of letters"
+    return record, found
 
 
 def _sort(look: Look) -> str:

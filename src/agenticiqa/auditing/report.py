@@ -31,7 +31,7 @@ from agenticiqa.runtime.files import ScratchFolder, refuse_to_replace
 COLUMNS = (
     "path", "decision", "why", "stars", "by", "findings", "keep", "score", "level", "sort", "generated", "width",
     "height", "format", "bytes", "taken", "brightness", "sharpness", "detail", "entropy", "exact_group", "near_group",
-    "burst_group", "notes", "sha256", "error",
+    "burst_group", "notes", "sha256", "error", "border", "white_margin", "plain_margin", "text",
 )  # fmt: skip
 EXAMPLES = 2
 BAR = 12
