@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.encode import encode
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
+    from agenticiqa.auditing.checking import acheck, check
     from agenticiqa.auditing.report import AuditReport
     from agenticiqa.auditing.running import aaudit, audit
     from agenticiqa.batch.running import arun_batch, run_batch
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AgenticIQA", "AgenticIQAError", "Assessment", "AuditReport", "BackendError", "Calibration", "Comparison",
     "ConfigError", "ImageError", "Measurement", "Metric", "MetricSpec", "ModelReply", "ModelRequest",
-    "Provider", "QueryError", "Readiness", "Tool", "VLMClient", "__version__", "aassess", "aaudit", "acompare",
-    "ameasure", "arun_batch", "assess", "audit", "compare", "encode", "image_quality_tool", "measure", "run_batch",
-    "run_pipeline", "stream",
+    "Provider", "QueryError", "Readiness", "Tool", "VLMClient", "__version__", "aassess", "aaudit", "acheck",
+    "acompare", "ameasure", "arun_batch", "assess", "audit", "check", "compare", "encode", "image_quality_tool",
+    "measure", "run_batch", "run_pipeline", "stream",
 ]  # fmt: skip
 
 # A library stays silent until its user asks for logs.
@@ -45,6 +46,7 @@ _EXPORTS = {
     "agenticiqa.api.assessor": "AgenticIQA",
     "agenticiqa.api.encode": "encode",
     "agenticiqa.api.verbs": "aassess acompare ameasure assess compare measure stream",
+    "agenticiqa.auditing.checking": "acheck check",
     "agenticiqa.auditing.report": "AuditReport",
     "agenticiqa.auditing.running": "aaudit audit",
     "agenticiqa.batch.running": "arun_batch run_batch",

@@ -42,7 +42,7 @@ class Snippet:
     @property
     def exit_codes(self) -> tuple[int, ...]:
         """A gate may say no: that is its work."""
-        return (0, 3) if "--fail-under" in self.words else (0,)
+        return (0, 3) if "--fail-under" in self.words or self.words[1] == "check" else (0,)
 
     @property
     def is_silent(self) -> bool:

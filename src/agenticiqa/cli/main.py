@@ -20,6 +20,7 @@ COMMANDS = {
     "encode": "encode:encode",
     "batch": "batch:batch",
     "audit": "audit:audit",
+    "check": "check:check",
     "mcp": "serve:mcp",
     "evaluate": "results:evaluate",
     "report": "results:report",

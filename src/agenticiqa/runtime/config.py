@@ -366,7 +366,10 @@ def _checked(layers: list[Layer]) -> Settings:
     try:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
-        raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
+        raise ConfigError(
+            f"The configuration is wrong. {explained(error, layers)}.",
+            hint="`agenticiqa config show` prints every known key.",
+        ) from None
 
 
 def changed_from_profile(settings: Settings) -> list[str]:
@@ -471,15 +474,20 @@ def _with_backend_for_all(values: dict[str, Any]) -> dict[str, Any]:
     return {**{f"{role}.backend": backend for role in ROLES}, **values}
 
 
-def _explain(error: ValidationError, layers: list[Layer]) -> str:
+def explained(error: ValidationError, layers: list[Layer]) -> str:
+    """What pydantic did not accept: file and line, key, and what is wrong with it."""
     problems = []
     for item in error.errors(include_url=False, include_context=False):
         path = tuple(str(part) for part in item["loc"] if not isinstance(part, int))
         source = next((f"{layer.where(path)}: " for layer in reversed(layers) if layer.has(*path)), "")
         name = ".".join(path)
-        what = f"unknown key {name!r}" if item["type"] == "extra_forbidden" else f"{name}: {item['msg']}"
+        what = (
+            f"unknown key {name!r}"
+            if item["type"] == "extra_forbidden"
+            else f"{name}: {item['msg'].removeprefix('Value error, ')}"
+        )
         problems.append(f"{source}{what}")
-    return "The configuration is wrong. " + "; ".join(problems) + "."
+    return "; ".join(problems)
 
 
 def effective_settings(settings: Settings) -> dict[str, Any]:
