@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from agenticiqa.pictures.images import UInt8Image
 
-SAMPLES = 160
+SAMPLES = 100
 """Places along each side that are looked at."""
 LIKE = 12
 """Levels by which pixels of a frame may differ: compression leaves some."""
@@ -56,10 +56,14 @@ def margins_of(rgb: UInt8Image) -> Margins:
 def _bar(rgb: UInt8Image) -> int:
     """Rows of one colour at the top, if they end at a straight edge."""
     height, width = rgb.shape[:2]
-    rows = rgb[: int(MOST_SHARE * height) + SOFT_EDGE, :: max(1, width // SAMPLES)].astype(np.int16)
-    if not rows.size:
+    sampled = rgb[: int(MOST_SHARE * height) + SOFT_EDGE, :: max(1, width // SAMPLES)]
+    # Most pictures begin with no such row, and need not be looked at further.
+    first = sampled[:2].astype(np.int16)
+    tone = np.median(first[0], axis=0)
+    if (np.abs(first - tone).max(axis=2) > LIKE).mean() > STRAYS:
         return 0
-    other = (np.abs(rows - np.median(rows[0], axis=0)).max(axis=2) > LIKE).mean(axis=1)
+    rows = sampled.astype(np.int16)
+    other = (np.abs(rows - tone).max(axis=2) > LIKE).mean(axis=1)
     ends = np.flatnonzero(other > 1 - STRAIGHT)
     if not ends.size or ends[0] < max(LEAST, LEAST_SHARE * height):
         return 0
