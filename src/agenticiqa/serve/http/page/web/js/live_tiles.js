@@ -8,12 +8,16 @@ const SIDE = 176;
 const AT_ONCE = 3;
 
 export class LiveTiles {
-  /** Of {file, path}. What is found of other pictures makes tiles of its own. */
-  constructor(pictures = []) {
+  constructor() {
     Object.assign(this, { tiles: new Map(), waiting: new Set(), drawing: 0, names: {} });
     // Drawn while in view and freed after: thousands of pictures take the memory of a few.
     this.inView = new IntersectionObserver((entries) => entries.forEach((entry) => this.moved(entry)), { rootMargin: "200px" });
-    this.element = el("ul", { class: "live", "aria-label": t("many.pictures") }, pictures.map(({ file, path }) => this.tile(path, file)));
+    this.element = el("ul", { class: "live", "aria-label": t("many.pictures") });
+  }
+
+  /** Shows {file, path} that are not there yet. */
+  add(pictures) {
+    this.element.append(...pictures.filter(({ path }) => !this.tiles.has(path)).map(({ file, path }) => this.tile(path, file)));
   }
 
   tile(path, file = null) {
@@ -51,7 +55,7 @@ export class LiveTiles {
     this.names = await getJson(`/static/sheet/${language}.json`);
   }
 
-  /** What the server found of one picture; it may be told more than once, then with more. */
+  /** What the server found of one picture, which may have no tile yet; told again, it is known with more. */
   found(row) {
     let tile = this.tiles.get(row.path);
     if (!tile) this.element.append((tile = this.tile(row.path)));

@@ -59,14 +59,26 @@ function showMany(id) {
 
 // --- what was chosen, dropped or pasted together ---
 
+function goToMany() {
+  window.history.pushState(null, "", "#/many");
+  showMany(null);
+}
+
+/** The first pictures of many are shown while the others are opened. */
+function expectMany(some) {
+  const pictures = some.filter(looksLikePicture);
+  if (many.expecting || pictures.length < 3) return;
+  goToMany();
+  many.expect(pictures);
+}
+
 /** One picture is asked about, two are compared, more are looked through; other files between them are left out. */
 function takeSeveral(given) {
   const pictures = given.filter(looksLikePicture);
   const files = pictures.length ? pictures : given;
   if (!files.length) return;
   if (files.length > 2 || !desk.visible) {
-    window.history.pushState(null, "", "#/many");
-    showMany(null);
+    if (!many.expecting) goToMany();
     many.take(files);
     return;
   }
@@ -107,7 +119,7 @@ function listen() {
   document.addEventListener("drop", async (event) => {
     event.preventDefault();
     const holdsFiles = event.dataTransfer?.types.includes("Files");
-    const files = await droppedFiles(event.dataTransfer);
+    const files = await droppedFiles(event.dataTransfer, expectMany);
     if (holdsFiles && !files.length) desk.say({ title: t("many.none") });
     takeSeveral(files);
   });

@@ -16,13 +16,14 @@ const WORST = 10;
 export class ManyView {
   /** `openPictures(list)` gets one or two of {path, name, kept}. */
   constructor(root, { openPictures }) {
-    Object.assign(this, { root, openPictures, audit: null, tiles: null, turn: 0 });
+    Object.assign(this, { root, openPictures, audit: null, tiles: null, expecting: false, turn: 0 });
     window.addEventListener("message", (event) => this.told(event));
   }
 
   /** The audit of an id, or a place to begin one. */
   async open(id = null) {
     const turn = (this.turn += 1);
+    this.expecting = false;
     if (!id) {
       this.audit = null;
       this.place(this.chooser());
@@ -53,8 +54,18 @@ export class ManyView {
     );
   }
 
+  /** The first pictures of a folder whose rest is still being opened: {@link take} follows. */
+  expect(pictures) {
+    this.expecting = true;
+    this.tiles = new LiveTiles();
+    this.tiles.add(pictures);
+    this.place(new Waiting(t("many.opening")).element, this.tiles.element);
+  }
+
   /** Sends files as one job; what is plainly no picture stays here. */
   async take(files) {
+    const expected = this.expecting;
+    this.expecting = false;
     const pictures = files.filter(looksLikePicture);
     const refusal = refusalOf(pictures);
     if (refusal) {
@@ -65,7 +76,8 @@ export class ManyView {
     const waiting = new Waiting(t("many.sending", { count: pictures.length }));
     const stop = new AbortController();
     waiting.offerCancel(() => stop.abort());
-    this.tiles = new LiveTiles(pictures);
+    if (!expected) this.tiles = new LiveTiles();
+    this.tiles.add(pictures);
     this.place(waiting.element, this.tiles.element);
     const form = new FormData();
     for (const { file, path } of pictures) form.append("files", file, path);
