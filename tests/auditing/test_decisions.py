@@ -197,8 +197,9 @@ def test_sidecars(shoot: Path):
     kept, rejected = (attributes(sidecar_of(shoot / name)) for name in ("one.jpg", "blank & <grey>.png"))
     assert (kept["Rating"], kept["Label"], kept["PickLabel"]) == ("3", "Green", "3")
     assert (rejected["Rating"], rejected["Label"], rejected["Instructions"]) == ("-1", "Red", "reject: nothing shows")
-    # Our own are renewed.
+    # Our own are renewed, and the next audit says nothing of them.
     assert report.write_sidecars() == (3, ["two.jpg"])
+    assert agenticiqa.audit(shoot, quick=True).summary().skipped.count == 0
 
 
 def test_a_raw_files_sidecar_is_where_lightroom_looks(tmp_path):

@@ -82,6 +82,8 @@ def format_named(path: str | Path) -> PictureFormat | None:
 STANDARD_INPUT = "-"
 NAMED_AT_MOST = 20
 NO_PICTURE = "no picture by its name"
+BESIDE_PICTURES = ".xmp"
+"""What programs write beside pictures is nobody's picture, and not worth a word."""
 
 
 @dataclass
@@ -96,6 +98,8 @@ class Skipped:
         promised = format_named(path)
         if promised in readable():
             return True
+        if str(path).lower().endswith(BESIDE_PICTURES):
+            return False
         why = promised.advice if promised else NO_PICTURE
         self.counts[why] = self.counts.get(why, 0) + 1
         if len(named := self.names.setdefault(why, [])) < NAMED_AT_MOST:
