@@ -22,6 +22,8 @@ async function collect(entries, found, onSome) {
   const seen = entries.filter((entry) => !entry.name.startsWith("."));
   found.push(...(await Promise.all(seen.filter((entry) => entry.isFile).map(opened))));
   onSome(found);
+  // What they show is drawn before the next ones are opened.
+  await new Promise((resolve) => setTimeout(resolve));
   for (const folder of seen.filter((entry) => entry.isDirectory)) {
     const reader = folder.createReader();
     // A folder's reader gives its entries in portions.

@@ -62,7 +62,7 @@ export class LiveTiles {
     tile.thumbnail = row.thumbnail;
     const names = Object.keys(row.findings).map((name) => this.names[`finding.${name}`] ?? name.replaceAll("_", " "));
     const score = typeof row.score === "number" ? el("strong", {}, `${row.level} ${fixed(row.score, 1)}`) : null;
-    tile.what.replaceChildren(...[score, score && " · ", names.join(", ") || this.names["grid.fine"]].filter(Boolean));
+    tile.what.replaceChildren(...[score, score && " · ", names.join(", ") || t("many.fine")].filter(Boolean));
     if (tile.canvas.width) return;
     // Where this browser cannot show the file, it can show the server's small picture.
     this.inView.unobserve(tile);

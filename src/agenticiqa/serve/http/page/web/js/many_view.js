@@ -137,7 +137,7 @@ export class ManyView {
       el(
         "div",
         { class: "many-head" },
-        el("p", { class: "answer-text" }, audit.error ? `${t("many.stopped", { total: audit.total })} ` : "", t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
+        el("p", { class: "answer-text" }, audit.error ? `${t("many.stopped", { done: pictures, total: audit.total })} ` : "", t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
         el("button", { type: "button", onclick: () => this.exportWorst(said) }, t("many.worst")),
         el("a", { class: "button", href: "#/many" }, t("many.another")),
       ),
@@ -219,6 +219,6 @@ class Waiting {
   }
 
   offerCancel(action) {
-    replace(this.actions, el("button", { type: "button", class: "quiet", onclick: action }, t("many.stop")));
+    replace(this.actions, el("button", { type: "button", onclick: action }, t("many.stop")));
   }
 }
