@@ -1,4 +1,4 @@
-"""The contact sheet's words and colours: complete in each language, and those of the web page."""
+"""The contact sheet's words and colours: complete, and those of the web page."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import json
 import re
 from importlib.resources import files
 
-import pytest
-
 from agenticiqa.auditing.findings import NAMES
-from agenticiqa.reports.contact_sheet.page import LANGUAGES, SCRIPTS
+from agenticiqa.reports.contact_sheet.page import SCRIPTS
 from agenticiqa.reports.look import colours
 from agenticiqa.serve.http.app import WEB
 
 SHEET = files("agenticiqa.reports.contact_sheet") / "sheet"
-WORDS = {name: json.loads((SHEET / "words" / f"{name}.json").read_text("utf-8")) for name in LANGUAGES}
+WORDS = json.loads((SHEET / "words.json").read_text("utf-8"))
 SCRIPT = "\n".join((SHEET / name).read_text("utf-8") for name in SCRIPTS)
 PAGE = (SHEET / "sheet.html").read_text("utf-8")
 IN_PAGE = dict(re.findall(r'data-words="([\w.]+)"[^>]*>([^<]*)<', PAGE)) | {
     key: text for text, key in re.findall(r'(?:aria-label|placeholder)="([^"]*)" data-words-\w+="([\w.]+)"', PAGE)
 }
 WHOLE_KEYS = set(re.findall(r'"([a-z]+\.[a-z]+)"', SCRIPT)) - {
-    "agenticiqa.language",
     "agenticiqa.theme",
     "pictures.txt",
     "pictures.csv",
@@ -30,24 +27,16 @@ BEGINNINGS = tuple(re.findall(r"`([a-z]+\.)\$\{", SCRIPT))
 
 
 def test_every_key_has_words_and_every_word_is_used():
-    known = set(WORDS["en"])
+    known = set(WORDS)
     assert len(WHOLE_KEYS) > 15
     assert WHOLE_KEYS - known == set()
     assert {key for key in known - WHOLE_KEYS - set(IN_PAGE) if not key.startswith(BEGINNINGS)} == set()
     assert {name for name in NAMES if f"finding.{name}" not in known} == set()
 
 
-def test_the_html_says_what_the_english_words_say():
+def test_the_html_says_what_the_words_say():
     assert len(IN_PAGE) > 25
-    assert {key: WORDS["en"][key] for key in IN_PAGE} == IN_PAGE
-
-
-@pytest.mark.parametrize("language", ["de", "zh"])
-def test_translations_are_whole(language):
-    assert list(WORDS[language]) == list(WORDS["en"])
-    for key, english in WORDS["en"].items():
-        assert WORDS[language][key].strip(), key
-        assert set(re.findall(r"\{\w+\}", WORDS[language][key])) == set(re.findall(r"\{\w+\}", english)), key
+    assert {key: WORDS[key] for key in IN_PAGE} == IN_PAGE
 
 
 def test_reports_and_the_page_have_the_same_colours():

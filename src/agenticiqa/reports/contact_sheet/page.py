@@ -31,7 +31,6 @@ SCRIPTS = (
     "words.js", "rows.js", "decisions.js", "thumbnails.js", "grid.js", "panes.js", "viewer.js", "exporting.js",
     "framed.js", "actions.js", "main.js",
 )  # fmt: skip
-LANGUAGES = ("en", "de", "zh")
 COLUMNS = (
     "path", "findings", "decision", "stars", "why", "score", "level", "sort", "width", "height", "format", "bytes",
     "taken", "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group",
@@ -101,7 +100,7 @@ def write_contact_sheet(
 def sheet_pieces(pictures: Pictures, about: Mapping[str, Any], *, embedded: bool = True) -> Iterator[bytes]:
     """The page piece by piece, for a file or for a response."""
     title = escape(str(about["title"]))
-    words = {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
+    words = json.loads(_text("words.json"))
     yield (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'

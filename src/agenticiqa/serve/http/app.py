@@ -35,7 +35,7 @@ from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, Pre
 logger = logging.getLogger(__name__)
 
 WEB = Path(__file__).parent / "page" / "web"
-SHEET_WORDS = Path(contact_sheet.__file__).parent / "sheet" / "words"
+SHEET = Path(contact_sheet.__file__).parent / "sheet"
 SWEEP_EVERY_S = 60.0
 DESCRIPTION = (
     "Ask how good a picture is, what is wrong with it, where, and why. Errors are problem documents (RFC 9457)."
@@ -72,7 +72,7 @@ def create_app(state: AppState) -> FastAPI:
     for router in (work.router, runs.router, audits.router, service.catalogue, service.operation):
         app.include_router(router)
     files = PageFiles(directory=WEB, html=True)
-    app.mount("/static/sheet", PageFiles(directory=SHEET_WORDS))
+    app.mount("/static/sheet", PageFiles(directory=SHEET))
     app.mount("/static", files, name="static")
 
     @app.head("/", include_in_schema=False)

@@ -33,7 +33,7 @@ def test_before_the_scripts_are_there_nothing_pretends_to_work(open_page: Opener
     page.route("**/js/desk.js", hold)
     page.goto(scripted.url, wait_until="commit")
     expect(page.locator("#ask")).to_be_disabled()
-    for control in ("#theme-button", "#shortcuts-button", "#language"):
+    for control in ("#theme-button", "#shortcuts-button"):
         expect(page.locator(control)).to_be_disabled()
     page.locator("#question").fill("Is the picture sharp?")
     page.wait_for_timeout(50)
@@ -48,7 +48,7 @@ def test_before_the_scripts_are_there_nothing_pretends_to_work(open_page: Opener
     expect(page.locator(".turn-question")).to_have_text("Is the picture sharp?")
 
 
-@pytest.mark.parametrize("lost", ["**/js/viewer.js", "**/words/en.json"])
+@pytest.mark.parametrize("lost", ["**/js/viewer.js", "**/words.json"])
 def test_a_script_that_does_not_arrive_is_said(open_page: Opener, watch, scripted: Running, lost: str):
     watch.ignored = "ERR_FAILED"
     page = open_page("about:blank")

@@ -126,7 +126,7 @@ control("told").textContent = [
   ...(total.mean_score == null ? [] : [t("top.mean", { mean: inDigits(total.mean_score, 2) })]),
 ].join(", ");
 control("origin").textContent = [
-  t("foot.made", { date: new Date(about.made).toLocaleString(language, { dateStyle: "long", timeStyle: "short" }), version: about.version }),
+  t("foot.made", { date: new Date(about.made).toLocaleString("en", { dateStyle: "long", timeStyle: "short" }), version: about.version }),
   ...(total.mean_score == null ? [] : [t("foot.scores")]),
 ].join(" ");
 for (const name of ["assess", "compare"]) control(name).hidden = !leadsTo(name);

@@ -90,7 +90,7 @@ export class Bench {
   form(question, backend) {
     const form = new FormData();
     for (const slot of this.slots) slot.addTo(form);
-    form.append("query", sentFor(question, this.regions));
+    form.append("query", sentFor(question));
     if (backend) form.append("backend", backend);
     // What was asked before is known to the next question; boxes that were removed are not.
     if (this.run && this.kind === "assess") form.append("after", this.run.id);

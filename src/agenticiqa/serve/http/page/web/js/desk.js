@@ -5,16 +5,16 @@ import { Bench } from "./bench.js";
 import { byId, el, fixed, replace } from "./dom.js";
 import { MapStore, localMaps, mapsOf } from "./maps.js";
 import { problemCard } from "./messages.js";
-import { firstQuestion, nextQuestions, sentFor, shownFor, suggestions, titleFor } from "./questions.js";
+import { firstQuestion, nextQuestions, sentFor, suggestions, titleFor } from "./questions.js";
 import { RegionPanel } from "./region_panel.js";
-import { StartView, questionOf } from "./start_view.js";
+import { StartView } from "./start_view.js";
 import { rememberThread, threadWith } from "./thread_memory.js";
 import { Turn, isAnswered } from "./turn.js";
 import { Viewer } from "./viewer.js";
 import { t } from "./words.js";
 
 /** What was asked: a comparison that asked for a rating only asked which is better. */
-const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : shownFor(run.query ?? ""));
+const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : (run.query ?? ""));
 
 /** A run with those that stand in one thread with it; what was deleted meanwhile is left out. */
 async function threadOf(run) {
@@ -382,7 +382,7 @@ export class Desk {
   async runExample(kind, example, all) {
     const which = this.benches[kind];
     const original = all.find((each) => each.name === example.reference);
-    const question = kind === "compare" ? "" : questionOf(example);
+    const question = kind === "compare" ? "" : example.query;
     try {
       const wanted = kind === "compare" ? [["image_a", original], ["image_b", example]] : [["image", example]];
       const taken = await Promise.all(wanted.map(([name, each]) => which.slot(name).takeExample(each)));

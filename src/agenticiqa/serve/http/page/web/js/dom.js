@@ -1,6 +1,5 @@
 // Makes elements. Text goes in as text only: nothing in this page turns a string into markup.
 
-import { language } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -54,10 +53,10 @@ export function freshId(prefix) {
   return `${prefix}-${lastNumber}`;
 }
 
-/** A number as the reader's language writes it. */
+/** A number with so many digits behind the point. */
 export function fixed(value, digits = 2) {
   if (typeof value !== "number" || !Number.isFinite(value)) return "–";
-  return value.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 export function percent(share, digits = 0) {

@@ -1,6 +1,6 @@
 // What is wrong with a picture, worst first, in words people use.
 
-import { inEnglish, t, wordsIfAny } from "./words.js";
+import { t, wordsIfAny } from "./words.js";
 
 const SEVERITIES = ["none", "slight", "moderate", "severe", "extreme"];
 
@@ -16,11 +16,6 @@ export function findingsOf(result) {
 /** A category or kind as people call it: "Blurs" is blur. */
 export function flawName(type) {
   return wordsIfAny(keyOf(type)) ?? plain(type);
-}
-
-/** The same as models that understand English alone are asked about it. */
-export function flawInEnglish(type) {
-  return wordsIfAny(keyOf(type)) === null ? plain(type) : inEnglish(keyOf(type));
 }
 
 const keyOf = (type) => `flaw.${type.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_")}`;

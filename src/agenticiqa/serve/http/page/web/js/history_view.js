@@ -5,7 +5,7 @@ import { headlineOf } from "./comparison_card.js";
 import { el, fixed, freshId, replace, svg } from "./dom.js";
 import { levelOf } from "./levels.js";
 import { problemCard } from "./messages.js";
-import { sentFor, shownFor, titleFor } from "./questions.js";
+import { sentFor, titleFor } from "./questions.js";
 import { t, wordsIfAny } from "./words.js";
 
 const PAGE = 20;
@@ -294,8 +294,8 @@ const folderTitle = (audit) => t("history.folder", { count: audit.total });
 
 /** A comparison that asked for a rating only asked which is better. */
 function questionOf(run) {
-  if (run.kind !== "compare") return shownFor(run.query);
-  return titleFor("compare", run.query === sentFor("") ? "" : shownFor(run.query ?? ""));
+  if (run.kind !== "compare") return run.query;
+  return titleFor("compare", run.query === sentFor("") ? "" : (run.query ?? ""));
 }
 
 function folderIcon() {

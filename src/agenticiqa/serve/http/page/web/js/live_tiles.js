@@ -2,7 +2,7 @@
 
 import { getJson } from "./api.js";
 import { el, fixed } from "./dom.js";
-import { language, t } from "./words.js";
+import { t } from "./words.js";
 
 const SIDE = 176;
 const AT_ONCE = 3;
@@ -52,7 +52,7 @@ export class LiveTiles {
 
   /** Loads the words for what may be found. */
   async learnNames() {
-    this.names = await getJson(`/static/sheet/${language}.json`);
+    this.names = await getJson("/static/sheet/words.json");
   }
 
   /** What the server found of one picture, which may have no tile yet; told again, it is known with more. */

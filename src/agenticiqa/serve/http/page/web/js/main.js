@@ -13,7 +13,7 @@ import { pictureIn } from "./picture_slot.js";
 import { watchServer } from "./server_state.js";
 import { setUpShortcuts } from "./shortcuts.js";
 import { setUpTheme } from "./theme.js";
-import { LANGUAGES, fillWords, language, t, useLanguage } from "./words.js";
+import { fillWords, t } from "./words.js";
 
 const desk = new Desk({ several: takeSeveral, shown: mark });
 const history = new HistoryView(byId("history-list"), { openInCompare: (pictures) => desk.takeKept(pictures) });
@@ -145,14 +145,9 @@ function fillBackends({ default: usual, selectable }) {
   byId("backend-label").hidden = selectable.length < 2;
 }
 
-function setUpLanguage(select) {
-  replace(select, Object.entries(LANGUAGES).map(([code, name]) => el("option", { value: code, lang: code, selected: code === language }, name)));
-  select.addEventListener("change", () => useLanguage(select.value));
-}
-
 /** Until now a press on a control would have been lost: they wait in the HTML as disabled. */
 function ready() {
-  for (const name of ["key-button", "language", "theme-button", "shortcuts-button"]) byId(name).disabled = false;
+  for (const name of ["key-button", "theme-button", "shortcuts-button"]) byId(name).disabled = false;
   byId("not-loaded").hidden = true;
   document.documentElement.dataset.ready = "yes";
 }
@@ -160,7 +155,6 @@ function ready() {
 fillWords();
 if (!location.hash.startsWith("#/")) window.history.replaceState(null, "", "#/assess");
 setUpTheme(byId("theme-button"));
-setUpLanguage(byId("language"));
 setUpShortcuts(desk);
 setUpKey(() => {
   loadCatalogue();

@@ -8,7 +8,7 @@ import { problemCard } from "./messages.js";
 import { knownLimits, looksLikePicture } from "./picture_checks.js";
 import { ACCEPTED } from "./picture_slot.js";
 import { save } from "./run_card.js";
-import { language, t } from "./words.js";
+import { t } from "./words.js";
 
 const LOOK_MS = 1000;
 const WORST = 10;
@@ -196,7 +196,7 @@ class Pace {
     if (!Number.isFinite(each)) return null;
     const seconds = each * (total - done);
     const [amount, unit] = seconds < 90 ? [seconds, "second"] : [seconds / 60, "minute"];
-    const time = Math.ceil(amount).toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
+    const time = Math.ceil(amount).toLocaleString("en", { style: "unit", unit, unitDisplay: "long" });
     return t("many.left", { time });
   }
 }

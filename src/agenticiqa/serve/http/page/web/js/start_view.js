@@ -2,7 +2,6 @@
 
 import { getJson, pictureBlob } from "./api.js";
 import { el, replace } from "./dom.js";
-import { sentFor } from "./questions.js";
 import { t, wordsIfAny } from "./words.js";
 
 export class StartView {
@@ -22,7 +21,7 @@ export class StartView {
   show(kind) {
     replace(this.headline, el("p", { class: "headline" }, t(`start.${kind}_headline`)), el("p", { class: "headline-words" }, t(`start.${kind}_words`)));
     this.headline.hidden = false;
-    const cards = kind === "compare" ? this.pairs() : this.list.filter((example) => example.first).map((example) => this.card([example], example.title, questionOf(example), () => this.run("assess", example, this.list)));
+    const cards = kind === "compare" ? this.pairs() : this.list.filter((example) => example.first).map((example) => this.card([example], example.title, example.query, () => this.run("assess", example, this.list)));
     replace(this.examples, cards.length ? [el("h2", { class: "examples-title" }, t("start.examples")), el("div", { class: "example-cards" }, cards), this.credit(kind)] : []);
     this.examples.hidden = cards.length === 0;
   }
@@ -58,11 +57,5 @@ export class StartView {
 }
 
 const titleOf = (example) => wordsIfAny(`example.${example.name}`) ?? example.title;
-
-/** An example's question in the reader's language, where it is one of ours. */
-export function questionOf(example) {
-  const own = ["ask.rate", "ask.face"].find((key) => sentFor(t(key)) === example.query);
-  return own ? t(own) : example.query;
-}
 
 const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
