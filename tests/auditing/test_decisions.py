@@ -153,6 +153,11 @@ def test_a_persons_decisions_win_and_are_what_is_linked(shoot: Path, tmp_path):
     assert sorted(path.name for path in (tmp_path / "best").iterdir()) == ["three.jpg", "two.jpg"]
 
 
+def test_a_name_that_was_exported_like_a_formula_is_found_again(tmp_path):
+    (tmp_path / "own.csv").write_text("path,decision\n'=1+1.jpg,reject\n'quoted.jpg,keep\n")
+    assert list(read_decisions(tmp_path / "own.csv")) == ["=1+1.jpg", "'quoted.jpg"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

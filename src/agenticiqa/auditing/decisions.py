@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,4 +157,8 @@ def _decisions_in(rows: csv.DictReader[str], file: Path) -> Iterable[tuple[str, 
             )
         if row.get("by", "you") == "you":
             wanted = cast("Decision", decision)
-            yield row["path"], Decided(wanted, "your decision", int(stars or _stars(wanted, None)), "you")
+            # So are names written that a table program would take for formulas.
+            yield (
+                re.sub(r"^'(?=[=+\-@\t])", "", row["path"]),
+                Decided(wanted, "your decision", int(stars or _stars(wanted, None)), "you"),
+            )

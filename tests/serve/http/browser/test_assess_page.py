@@ -79,7 +79,8 @@ def test_interval_is_that_of_the_result(open_page: Opener, scripted: Running):
             const { answerCard } = await import("/static/js/answer_card.js");
             const answer = { final_answer: "B", quality_reasoning: "Sharp.", used_evidence: {} };
             const summary = { ...answer, quality_score: 3.8, score_interval: [3.42, 4.21] };
-            document.querySelector("main").replaceChildren(answerCard({ status: "ok", summarizer_result: summary }));
+            const run = { result: { status: "ok", summarizer_result: summary } };
+            document.querySelector("main").replaceChildren(answerCard(run));
         }"""
     )
     expect(page.locator(".dial-interval")).to_have_count(1)
@@ -96,7 +97,7 @@ def test_conflict_shows_both_readings_and_no_level(open_page: Opener, scripted: 
             const conflict = { tools: 4.5, model: 1, overlap: 0 };
             const answer = { final_answer: "E", quality_reasoning: "Blurred.", used_evidence: {} };
             const summary = { ...answer, quality_score: 4.4, score_interval: [1, 4.5], conflict };
-            const card = answerCard({ status: "partial", summarizer_result: summary });
+            const card = answerCard({ result: { status: "partial", summarizer_result: summary } });
             document.querySelector("main").replaceChildren(card);
         }"""
     )
@@ -117,7 +118,7 @@ def test_a_scale_asked_for_comes_first(open_page: Opener, scripted: Running):
             const { answerCard } = await import("/static/js/answer_card.js");
             const used_evidence = { asked_scale: "8.2 of 10" };
             const answer = { final_answer: "B", quality_reasoning: "Sharp.", quality_score: 4.2, used_evidence };
-            const card = answerCard({ status: "ok", summarizer_result: answer });
+            const card = answerCard({ result: { status: "ok", summarizer_result: answer } });
             document.querySelector("main").replaceChildren(card);
         }"""
     )
