@@ -57,7 +57,7 @@ def test_open_one_and_walk_through_its_group(open_page, sheet, serious_findings)
     viewer = page.locator("#viewer")
     expect(viewer).to_be_visible()
     expect(page.locator("#viewer-decision")).to_have_text("Reject")
-    expect(page.locator("#viewer-why")).to_have_text("another version of cat.png")
+    expect(page.locator("#viewer-why")).to_have_text("a smaller copy of cat.png")
     expect(viewer).to_contain_text("Versions of one shot: 3")
     # The original, not the thumbnail.
     page.wait_for_function("document.querySelector('.pane img')?.naturalWidth === 200")

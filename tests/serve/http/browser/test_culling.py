@@ -40,7 +40,7 @@ def test_a_person_decides_by_keys_and_it_is_what_is_exported(open_page: Opener, 
     decided(page, "Reject")
     press(page, "p", "4")
     decided(page, "Keep · Yours · 4 stars")
-    expect(page.locator("#viewer-why")).to_have_text("AgenticIQA: Reject: the same scene as coffee_1.jpg")
+    expect(page.locator("#viewer-why")).to_have_text("AgenticIQA: Reject: softer than coffee_1.jpg")
     expect(page.locator("#viewer-counts")).to_have_text("Keep 5 · Maybe 0 · Reject 6")
     press(page, "ArrowRight", "x", "ArrowRight", "u", "Escape")
     expect(page.locator("#viewer")).to_be_hidden()
@@ -54,7 +54,7 @@ def test_a_person_decides_by_keys_and_it_is_what_is_exported(open_page: Opener, 
         "why": "",
     }
     assert [rows[f"coffee_{n}.jpg"]["decision"] for n in (1, 2)] == ["reject", "maybe"]
-    assert (rows["cat_small.jpg"]["by"], rows["cat_small.jpg"]["why"]) == ("agenticiqa", "another version of cat.png")
+    assert (rows["cat_small.jpg"]["by"], rows["cat_small.jpg"]["why"]) == ("agenticiqa", "a smaller copy of cat.png")
     decision_chip(page, "you").click()
     decision_chip(page, "keep").click()
     assert exported(page, "#export-list") == "coffee_0.jpg\n"
@@ -95,7 +95,7 @@ def test_undo_and_redo(open_page: Opener, sheet: str):
     expect(page.locator("#viewer-name")).to_have_text("strip.png")
     decided(page, "Reject · Yours")
     press(page, "Control+z")
-    decided(page, "Keep")
+    decided(page, "Keep · 3 stars")
     press(page, "Control+Shift+Z")
     decided(page, "Reject · Yours")
     redo.click()
@@ -235,7 +235,7 @@ def test_keys_are_told_and_the_export_names_the_command(open_page: Opener, sheet
     expect(page.locator("#keys")).to_contain_text("undo; with Shift redo")
     # They are told, not done, while the list is open.
     press(page, "x", "Escape")
-    decided(page, "Keep")
+    decided(page, "Keep · 3 stars")
     press(page, "Escape")
     page.get_by_role("button", name="Export …").click()
     expect(page.locator("#export")).to_contain_text("agenticiqa audit FOLDER --decisions pictures.csv --xmp")

@@ -7,7 +7,7 @@ const done = [];
 const undone = [];
 
 const decisionOf = (picture) => yours.get(picture.place)?.decision ?? picture.decision;
-const starsOf = (picture) => yours.get(picture.place)?.stars ?? picture.stars;
+const starsOf = (picture) => yours.get(picture.place)?.stars ?? (decisionOf(picture) === picture.decision ? picture.stars : 0);
 const starsInWords = (count) => t(count === 1 ? "stars.one" : "stars.many", { count });
 const whyOf = (picture) => (decisionOf(picture) === picture.decision ? picture.why : null);
 
