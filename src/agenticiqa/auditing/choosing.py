@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.auditing.collecting import Entry, Views
-from agenticiqa.auditing.findings import DETAIL_GRID, reason_of
+from agenticiqa.auditing.findings import DETAIL_GRID, NEAR_MIDDLE, reason_of
 from agenticiqa.auditing.traces import is_enlarged
 from agenticiqa.pictures.likeness import SmallView
 from agenticiqa.vision.locators import load_locators
@@ -26,7 +26,6 @@ SOFTER = 0.85
 AS_GOOD = 0.25
 """A shot whose score is nearer than this to the best one's, and with which nothing is wrong, may be wanted too."""
 SEEN_SIDE = 320
-_MIDDLE = np.outer(*[np.hanning(DETAIL_GRID + 2)[1:-1]] * 2).astype(np.float32).ravel()
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def best_of_burst(shots: Sequence[Entry], view: Views) -> Choice:
 def _attention(view: SmallView, *, looked_at: bool) -> npt.NDArray[np.float32]:
     """How much each of the places counts for which an entry has its detail."""
     if not looked_at:
-        return _MIDDLE
+        return NEAR_MIDDLE.astype(np.float32).ravel()
     # Blue comes first there.
     rgb = np.ascontiguousarray(view.colours(SEEN_SIDE)[..., ::-1].clip(0, 255).astype(np.uint8))
     locators, weights = load_locators(), np.zeros(rgb.shape[:2], np.float32)

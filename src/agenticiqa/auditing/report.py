@@ -16,7 +16,7 @@ from typing import Any
 
 from agenticiqa.api.measure import dataframe
 from agenticiqa.auditing.decisions import Bounds, Decided, Decider
-from agenticiqa.auditing.findings import MEANINGS, NAMES, Findings, checked_names, in_order
+from agenticiqa.auditing.findings import MEANINGS, NAMES, Findings, checked_names, in_order, sharpest_place
 from agenticiqa.auditing.grouping import GroupPlace, Groups
 from agenticiqa.batch.outputs import format_of, write_table
 from agenticiqa.batch.remote_pictures import is_url
@@ -63,11 +63,13 @@ def audit_row(record: Mapping[str, Any], place: GroupPlace, decider: Decider, ow
         "burst_group": place.burst_group,
         "notes": "; ".join(picture.get("notes") or ()) or None,
         "error": record.get("error"),
+        "sharpest": sharpest_place(picture["details"]) if picture else None,
     }
 
 
 def table_row(row: Mapping[str, Any]) -> Row:
-    return {**row, "findings": ", ".join(row["findings"])}
+    flat = {name: value for name, value in row.items() if name != "sharpest"}
+    return {**flat, "findings": ", ".join(row["findings"])}
 
 
 @dataclass

@@ -34,7 +34,7 @@ SCRIPTS = (
 COLUMNS = (
     "path", "findings", "decision", "stars", "why", "score", "level", "sort", "width", "height", "format", "bytes",
     "taken", "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group",
-    "error",
+    "error", "sharpest",
 )  # fmt: skip
 
 

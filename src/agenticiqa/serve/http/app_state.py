@@ -63,8 +63,8 @@ class AppState:
         lost = self.record.note_interrupted(stopped_error("interrupted", ""))
         if lost:
             logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
-        for records in (service.data_folder / "batches").glob(f"*{audits.RECORDS}"):
-            audits.keep_found(self.batch_output(records.name.removesuffix(audits.RECORDS)))
+        for audit_id in audits.unfinished(service.data_folder / "batches"):
+            audits.keep_found(self.batch_output(audit_id))
         self.pipeline = Pipeline(_narrowed(settings, service, self.uploads.folder), service.allowed_backends, clients)
         limits = ImageLimits(max_pixels=self.pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
         self.reader = RequestReader(service, self.uploads, limits, self.refused)

@@ -20,7 +20,11 @@ const ACTIONS = {
   rate: (button) => decide([shown], { stars: Number(button.dataset.stars) === starsOf(shown) ? 0 : Number(button.dataset.stars) }),
   undo,
   redo,
-  zoom: () => { if (viewer.open) zoom(); },
+  zoom: () => {
+    if (!viewer.open) return;
+    zoom();
+    pan(document.querySelector(".pane[data-current]"), 0, 0);
+  },
   several: () => {
     if (!viewer.open && selected.size > 1) openViewer(selectedPictures()[0]);
     if (viewer.open) toggleSideBySide();

@@ -59,8 +59,8 @@ function loadInto(pane, source, wantedStill) {
   image.src = source;
 }
 
-// Its middle, or the place of a click, comes into the middle.
-function zoom(place = { x: 0.5, y: 0.5 }) {
+// Where it is sharpest, or the place of a click, comes into the middle.
+function zoom(place = { x: shown.sharpest?.[0] ?? 0.5, y: shown.sharpest?.[1] ?? 0.5 }) {
   Object.assign(view, { zoomed: !view.zoomed }, place);
   showZoom();
   show(shown);

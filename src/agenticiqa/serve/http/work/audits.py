@@ -108,6 +108,11 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
+def unfinished(folder: Path) -> set[str]:
+    """Ids of audits that left something unfinished there."""
+    return {left.name.partition(".")[0] for name in (QUICK, RECORDS, PICTURES) for left in folder.glob(f"*{name}*")}
+
+
 def keep_found(output: Path) -> None:
     """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
     try:
