@@ -115,7 +115,11 @@ def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
     """The pass over all pictures, then over their records: the report, and how the pass ended."""
     started = time.monotonic()
     if request.on_quick is not None and not request.quick and not request.resume:
-        first = replace(request, quick=True, records=request.quick_records, overwrite=True, on_quick=None)
+        # Beside others its turn is short: all cores may take part.
+        workers = None if request.in_threads else request.workers
+        first = replace(
+            request, quick=True, workers=workers, records=request.quick_records, overwrite=True, on_quick=None
+        )
         found, looked = run_audit(first)
         if request.stop.asked:
             return found, looked
