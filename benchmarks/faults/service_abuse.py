@@ -323,8 +323,9 @@ def abusing(
 ) -> None:
     """One round of abuse, in a process of its own: the honest clients' own work must not suffer from it."""
     url, keys, root = server
-    # Abusers have processors of their own: these take no time from the server, or from honest clients, that waits.
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    if arguments.idle_abusers:
+        # Abusers have processors of their own: these take no time from the server, or from honest clients, that waits.
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     abuse, requests = Abuse(), hostile_requests(root) if arguments.hostile else {}
     end = time.monotonic() + arguments.seconds / arguments.rounds
 
@@ -378,6 +379,9 @@ def main() -> None:
     parser.add_argument("--greedy", type=int, default=3)
     parser.add_argument("--slow", type=int, default=20)
     parser.add_argument("--hostile", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument(
+        "--idle-abusers", action=argparse.BooleanOptionalAction, default=True, help="run them when nothing else would"
+    )
     parser.add_argument("--memory", help="the server's budget, such as 8G; its default where none is given")
     parser.add_argument("--command", type=Path, default=Path(sys.executable).with_name("agenticiqa"))
     parser.add_argument("--address-space", type=float, help="gigabytes of addresses that the server may use")

@@ -98,6 +98,9 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
     return HeaderTimeoutProtocol
 
 
+ENDING_S = 6.0
+
+
 class GracefulServer(uvicorn.Server):
     """Begins to drain as soon as it is asked to stop."""
 
@@ -114,7 +117,9 @@ class GracefulServer(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
-        self._draining = asyncio.create_task(drain(self._state, self._state.settings.grace_s))
+        grace_s = self._state.settings.grace_s
+        # The rest is for the process itself to end, which takes seconds where others leave it little time.
+        self._draining = asyncio.create_task(drain(self._state, grace_s - min(ENDING_S, grace_s / 5)))
         await super().shutdown(sockets)
 
 
