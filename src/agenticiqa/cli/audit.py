@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from agenticiqa.cli import options, terminal
-from agenticiqa.cli.batch import watched
+from agenticiqa.cli.batch import exit_if_stopped, watched
 
 if TYPE_CHECKING:
     from agenticiqa.auditing.report import AuditReport
@@ -108,10 +108,7 @@ def audit(
             stop=stop,
         )
         report, batch = run_audit(request)
-    if batch.stopped:
-        again = "The same command with --resume continues." if records else "With --output it could be resumed."
-        terminal.print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
-        raise typer.Exit(terminal.ExitCode.INTERRUPTED)
+    exit_if_stopped(batch, resumable=records is not None)
     if output is not None:
         report.save(output, overwrite=replace)
     if sheet is not None:

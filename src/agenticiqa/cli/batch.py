@@ -89,6 +89,14 @@ def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
         yield show
 
 
+def exit_if_stopped(summary: BatchSummary, *, resumable: bool) -> None:
+    """End the command where a person stopped its pass over the pictures, and say how to go on."""
+    if summary.stopped:
+        again = "The same command with --resume continues." if resumable else "With --output it could be resumed."
+        terminal.print_error(f"Stopped after {summary.total - summary.not_done} of {summary.total} pictures. {again}")
+        raise typer.Exit(terminal.ExitCode.INTERRUPTED)
+
+
 def batch(
     sources: Annotated[
         list[str],

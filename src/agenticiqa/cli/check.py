@@ -39,7 +39,7 @@ def check(
     from agenticiqa.auditing.running import AuditRequest, run_audit
     from agenticiqa.batch.outputs import format_of
     from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.cli.batch import watched
+    from agenticiqa.cli.batch import exit_if_stopped, watched
 
     options.choose_one(resume=resume, overwrite=overwrite)
     wanted, replace = load_rules(rules), resume or overwrite
@@ -64,10 +64,7 @@ def check(
             stop=stop,
         )
         audit, batch = run_audit(request)
-    if batch.stopped:
-        again = "The same command with --resume continues." if output else "With --output it could be resumed."
-        terminal.print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
-        raise typer.Exit(terminal.ExitCode.INTERRUPTED)
+    exit_if_stopped(batch, resumable=output is not None)
     report = CheckReport(audit, wanted)
     if output is not None:
         report.save(output, overwrite=replace)
