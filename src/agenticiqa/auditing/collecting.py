@@ -19,7 +19,7 @@ from agenticiqa._version import __version__
 from agenticiqa.auditing.findings import Findings, in_order, measured, measured_findings, pixel_digest, seen, sharpness
 from agenticiqa.auditing.traces import saved_quality, spectrum_of
 from agenticiqa.batch.remote_pictures import is_url, picture_at
-from agenticiqa.batch.results import read_results
+from agenticiqa.batch.results import StoredLine, read_results
 from agenticiqa.batch.sample import Sample
 from agenticiqa.pictures.file_facts import camera_settings
 from agenticiqa.pictures.formats import FORMATS, format_named
@@ -148,22 +148,25 @@ Views = Callable[[Entry], SmallView]
 
 def entries_in(lines: Path) -> Iterator[Entry]:
     """Every picture of a records file that was opened, by its position among all records."""
-    for position, line in enumerate(read_results(lines)):
-        picture = line.record.get("picture")
-        if picture:
-            copied = ("pixels", "width", "height", "bytes", "details", "brightness", "spectrum")
-            yield Entry(
-                **{name: picture[name] for name in copied},
-                position=position,
-                path=line.record["sample_id"],
-                fingerprints=from_text(picture["fingerprint"]),
-                taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
-                score=picture.get("score"),
-                findings=frozenset(picture["findings"]),
-                saved_at=picture["saved_at"] or 100,
-                offset=line.offset,
-                length=line.length,
-            )
+    return (entry_of(line, position) for position, line in enumerate(read_results(lines)) if line.record.get("picture"))
+
+
+def entry_of(line: StoredLine, position: int) -> Entry:
+    """Of the record of a picture that was opened."""
+    picture = line.record["picture"]
+    copied = ("pixels", "width", "height", "bytes", "details", "brightness", "spectrum")
+    return Entry(
+        **{name: picture[name] for name in copied},
+        position=position,
+        path=line.record["sample_id"],
+        fingerprints=from_text(picture["fingerprint"]),
+        taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
+        score=picture.get("score"),
+        findings=frozenset(picture["findings"]),
+        saved_at=picture["saved_at"] or 100,
+        offset=line.offset,
+        length=line.length,
+    )
 
 
 @contextmanager

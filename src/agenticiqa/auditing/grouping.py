@@ -89,42 +89,46 @@ class Groups:
 
 def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Groups:
     """Read the records and find all groups. Pictures are numbered by their position in the file."""
-    entries = list(entries_in(lines))
+    with views_in(lines) as view:
+        return grouped(list(entries_in(lines)), view, on_progress)
+
+
+def grouped(entries: Sequence[Entry], view: Views, on_progress: Progress = lambda _done, _of: None) -> Groups:
+    """The groups of these pictures, by their positions."""
     scores = [entry.score for entry in entries if entry.score is not None]
     groups = Groups(middle_score=median(scores) if scores else None)
     _note_odd_sizes(entries, groups)
     originals = _note_exact(entries, groups)
     # Of every original the list of those that it belongs together with, the same list for all of them.
     near, bursts = ([[number] for number in range(len(originals))] for _ in range(2))
-    with views_in(lines) as view:
-        pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in _pairs(originals)))
-        for number, (one, other) in enumerate(pairs):
-            on_progress(number, len(pairs))
-            if near[one] is near[other]:
-                continue
-            found = relation(originals[one], originals[other], view)
-            if found == "shot":
-                _join(near, one, other)
-            if found is not None:
-                _join(bursts, one, other)
-        for members in _several(near):
-            versions = [originals[member] for member in members]
-            groups.near.append(groups.with_equals(versions))
-            for position in groups.near[-1]:
-                groups.places[position].near_group = len(groups.near) - 1
-            groups.choose(best_of_versions(versions))
-        for members in _several(bursts):
-            if all(near[member] is near[members[0]] for member in members):
-                # All are versions of one shot.
-                continue
-            shots = [originals[member] for member in members]
-            groups.bursts.append(groups.with_equals(shots))
-            for position in groups.bursts[-1]:
-                groups.places[position].burst_group = len(groups.bursts) - 1
-            kept = [shot for shot in shots if groups.place(shot.position).keep]
-            chosen = best_of_burst(kept, view)
-            groups.best[chosen.best.position] = chosen.why
-            groups.choose(chosen)
+    pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in _pairs(originals)))
+    for number, (one, other) in enumerate(pairs):
+        on_progress(number, len(pairs))
+        if near[one] is near[other]:
+            continue
+        found = relation(originals[one], originals[other], view)
+        if found == "shot":
+            _join(near, one, other)
+        if found is not None:
+            _join(bursts, one, other)
+    for members in _several(near):
+        versions = [originals[member] for member in members]
+        groups.near.append(groups.with_equals(versions))
+        for position in groups.near[-1]:
+            groups.places[position].near_group = len(groups.near) - 1
+        groups.choose(best_of_versions(versions))
+    for members in _several(bursts):
+        if all(near[member] is near[members[0]] for member in members):
+            # All are versions of one shot.
+            continue
+        shots = [originals[member] for member in members]
+        groups.bursts.append(groups.with_equals(shots))
+        for position in groups.bursts[-1]:
+            groups.places[position].burst_group = len(groups.bursts) - 1
+        kept = [shot for shot in shots if groups.place(shot.position).keep]
+        chosen = best_of_burst(kept, view)
+        groups.best[chosen.best.position] = chosen.why
+        groups.choose(chosen)
     return groups
 
 

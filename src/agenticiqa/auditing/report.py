@@ -95,9 +95,10 @@ class AuditSummary:
     seconds: float = 0.0
     skipped: Skipped = field(default_factory=Skipped)
 
-    def count(self, rows: Iterable[Mapping[str, Any]], groups: Groups) -> None:
-        """Fill in what rows and groups tell; rows are read one by one, and none is kept."""
+    def count(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Fill in what rows tell; they are read one by one, and none is kept."""
         points = 0.0
+        groups: dict[str, set[int | None]] = {"exact_group": {None}, "near_group": {None}, "burst_group": {None}}
         findings: Counter[str] = Counter()
         sorts: Counter[str] = Counter()
         for row in rows:
@@ -107,6 +108,8 @@ class AuditSummary:
             if row["score"] is not None:
                 points += row["score"]
                 sorts[row["sort"]] += 1
+            for name, known in groups.items():
+                known.add(row[name])
             for name in row["findings"]:
                 findings[name] += 1
                 if findings[name] <= EXAMPLES:
@@ -114,7 +117,8 @@ class AuditSummary:
         self.findings = {name: findings[name] for name in NAMES if name in findings}
         self.sorts = dict(sorts.most_common())
         self.mean_score = round(points / sorts.total(), 3) if sorts else None
-        self.exact_groups, self.near_groups, self.bursts = map(len, (groups.exact, groups.near, groups.bursts))
+        # None is no group.
+        self.exact_groups, self.near_groups, self.bursts = (len(known) - 1 for known in groups.values())
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "skipped": self.skipped.as_dict()}
@@ -239,6 +243,10 @@ class AuditReport:
         paths = [row["path"] for row in self]
         found = {"exact": self._groups.exact, "near": self._groups.near, "bursts": self._groups.bursts}
         return {name: [[paths[place] for place in each] for each in sets] for name, sets in found.items()}
+
+    def places(self) -> dict[str, GroupPlace]:
+        """Where each picture stands among the others, by its path."""
+        return {row["path"]: self._groups.place(position) for position, row in enumerate(self)}
 
     def best_of_bursts(self) -> dict[str, str]:
         """The path of the shot to keep of each burst, with the reason."""

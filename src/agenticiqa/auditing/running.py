@@ -56,7 +56,8 @@ class AuditRequest:
     on_quick: Callable[[AuditReport], None] | None = None
     """Given: all pictures are looked at without the vision model first, and what was found is handed over at once."""
     quick_records: Path | None = None
-    """The file that this first look writes; None: a temporary one."""
+    """The file that this first look writes, and that ``resume`` continues; None: a temporary one, and no such look
+    where the audit is resumed."""
     stop: StopSwitch = field(default_factory=StopSwitch)
 
 
@@ -114,12 +115,10 @@ aaudit = in_thread(audit)
 def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
     """The pass over all pictures, then over their records: the report, and how the pass ended."""
     started = time.monotonic()
-    if request.on_quick is not None and not request.quick and not request.resume:
+    if request.on_quick is not None and not request.quick and (request.quick_records or not request.resume):
         # Beside others its turn is short: all cores may take part.
         workers = None if request.in_threads else request.workers
-        first = replace(
-            request, quick=True, workers=workers, records=request.quick_records, overwrite=True, on_quick=None
-        )
+        first = replace(request, quick=True, workers=workers, records=request.quick_records, on_quick=None)
         found, looked = run_audit(first)
         if request.stop.asked:
             return found, looked
@@ -159,7 +158,7 @@ def run_audit(request: AuditRequest) -> tuple[AuditReport, BatchSummary]:
         groups = group(lines, request.on_grouping) if request.stop.asked == 0 else Groups()
         report = AuditReport(lines, groups, summary, source, request.bounds, request.decisions, temporary)
         summary.not_done, summary.skipped = batch.not_done, batch.skipped
-        summary.count(report, groups)
+        summary.count(report)
         summary.seconds = round(time.monotonic() - started, 2)
         undo.pop_all()
     return report, batch

@@ -64,11 +64,11 @@ class StoredLine:
     record: dict[str, Any]
 
 
-def read_results(path: Path) -> Iterator[StoredLine]:
-    """Every whole result in a file, one after the other; a torn last line is left out."""
+def read_results(path: Path, start: int = 0) -> Iterator[StoredLine]:
+    """Every whole result in a file, one after the other, or those from ``start`` on; a torn last line is left out."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        offset = 0
+        offset = file.seek(start)
         for number, raw in enumerate(file, 1):
             try:
                 record = json.loads(raw) if raw.endswith(b"\n") else None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +86,89 @@ def test_what_is_found_can_be_read_while_it_runs(client: httpx.Client):
     wait_until(lambda: client.get(made["links"]["self"]).json()["finished_at"], 60)
 
 
+def noisy(number: int) -> bytes:
+    return encoded(np.random.default_rng(number).integers(0, 255, (72, 96, 3), np.uint8))
+
+
+MANY = [(f"{number}.png", noisy(number)) for number in range(8)] + [("copy of 0.png", noisy(0))]
+
+
+def told(client: httpx.Client, audit: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each picture as it was told last."""
+    return {row["path"]: row for row in map(json.loads, client.get(audit["links"]["rows"]).text.splitlines())}
+
+
+def stopped_half_way(client: httpx.Client) -> dict[str, Any]:
+    """An audit that was cancelled when the model had seen some of its pictures."""
+    made: dict[str, Any] = send(client, MANY).json()
+    wait_until(lambda: any(row["settled"] for row in told(client, made).values()), 120)
+    # Groups are known before all scores are.
+    copy = told(client, made)["copy of 0.png"]
+    assert (copy["decision"], copy["why"]) == ("reject", "the same pixels as 0.png")
+    client.post(made["links"]["cancel"])
+    return ended_now(client, made)
+
+
+def ended_now(client: httpx.Client, made: dict[str, Any]) -> dict[str, Any]:
+    wait_until(lambda: client.get(made["links"]["self"]).json()["finished_at"], 120)
+    found: dict[str, Any] = client.get(made["links"]["self"]).json()
+    return found
+
+
+def test_a_stopped_audit_keeps_all_it_knows_and_goes_on_where_it_stopped(server: Running, client: httpx.Client):
+    audit = stopped_half_way(client)
+    assert audit["status"] == "cancelled"
+    assert audit["summary"]["pictures"] == len(MANY)
+    done = len(MANY) - audit["summary"]["not_done"]
+    assert 0 < done < len(MANY)
+    rows = told(client, audit)
+    assert sum(row["score"] is not None for row in rows.values()) == done
+    assert rows["copy of 0.png"]["decision"] == "reject"
+    assert "settled" not in rows["0.png"]
+    resumed = client.post(audit["links"]["resume"])
+    assert resumed.status_code == 202, resumed.text
+    is_problem(client.post(audit["links"]["resume"]), 409, "not_ended")
+    whole = ended_now(client, audit)
+    assert (whole["id"], whole["status"], whole["summary"]["not_done"]) == (audit["id"], "ok", 0)
+    assert all(row["score"] is not None for row in told(client, whole).values())
+    # What was looked at before was not looked at again.
+    with closing(sqlite3.connect(server.home / "service" / "service.sqlite")) as record:
+        (events,) = record.execute("SELECT events FROM jobs WHERE id=?", (audit["id"],)).fetchone()
+    counted = [event["data"]["finished"] for event in json.loads(events) if event["event"] == "progress"]
+    assert min(counted) >= done
+    assert "resume" not in whole["links"]
+    left = [path.name for path in (server.home / "service" / "batches").glob(f"{audit['id']}*")]
+    assert sorted(left) == [f"{audit['id']}.rows.jsonl", f"{audit['id']}.sheet.html"]
+    is_problem(client.post(audit["links"]["resume"]), 409, "nothing_to_resume")
+
+
+def test_an_audit_goes_on_after_its_server_ended(tmp_path: Path):
+    with serving(tmp_path, ScriptedClient(), grace_s=0.0) as running, running.client() as client:
+        made = send(client, MANY).json()
+        wait_until(lambda: any(row["settled"] for row in told(client, made).values()), 120)
+    with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
+        audit = client.get(made["links"]["self"]).json()
+        assert (audit["status"], audit["summary"]) == ("interrupted", None)
+        rows = told(client, audit)
+        assert len(rows) == len(MANY)
+        assert rows["copy of 0.png"]["decision"] == "reject"
+        assert client.post(audit["links"]["resume"]).status_code == 202
+        assert ended_now(client, audit)["status"] == "ok"
+
+
+def test_what_cannot_be_resumed_is_refused(server: Running, client: httpx.Client):
+    audit = stopped_half_way(client)
+    kept = server.home / "service" / "pictures"
+    digest = hashlib.sha256(MANY[3][1]).hexdigest()
+    next(kept.glob(f"*/{digest}")).unlink()
+    is_problem(client.post(audit["links"]["resume"]), 404, "picture_gone")
+    # It is as it was, and can be deleted with all that was kept for going on.
+    assert client.get(audit["links"]["self"]).json() == audit
+    assert client.delete(audit["links"]["self"]).status_code == 204
+    assert list((server.home / "service" / "batches").glob(f"{audit['id']}*")) == []
+    is_problem(client.post(audit["links"]["resume"]), 404, "audit_not_found")
+
+
 def test_findings_stand_under_the_names_that_were_sent(audit: dict[str, Any], rows: dict[str, dict[str, Any]]):
     assert audit["status"] == "ok"
     assert (audit["total"], audit["finished"]) == (5, 5)
@@ -136,6 +222,7 @@ def test_others_see_no_audit_of_mine(tmp_path: Path):
         with running.client(headers={"Authorization": f"Bearer {yours}"}) as client:
             for name in ("self", "rows"):
                 is_problem(client.get(audit["links"][name]), 404, "audit_not_found")
+            is_problem(client.post(f"{audit['links']['self']}/resume"), 404, "audit_not_found")
             assert client.get("/v1/audits").json() == {"audits": [], "next": None}
         # Its sheet has an address of its own: a frame can send no key.
         with running.client() as client:

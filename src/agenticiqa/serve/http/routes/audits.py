@@ -3,8 +3,9 @@
 import asyncio
 import hmac
 import secrets
+from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -18,10 +19,9 @@ from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.routes.runs import MaxSide, drawn_picture, picture_gone
-from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
+from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import AuditList, AuditState
 from agenticiqa.serve.http.work import audits
-from agenticiqa.serve.http.work.jobs import ServiceJob
 
 router = APIRouter(prefix="/v1/audits", tags=["audits"], responses=common.problems(404, 409, 422))
 
@@ -47,6 +47,8 @@ def _view(state: AppState, row: JobRow) -> AuditState:
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
     here = f"/v1/audits/{row.id}"
     links = {"self": here, "rows": f"{here}/rows", "cancel": f"{here}/cancel"}
+    if row.finished_at and row.status != "ok":
+        links["resume"] = f"{here}/resume"
     if row.result is not None:
         links["sheet"] = f"{here}/sheet?pass={quote(row.request['pass'])}"
     return AuditState(
@@ -115,19 +117,50 @@ async def make_audit(request: Request, state: State, caller: BatchAdmitted) -> R
 
 async def _accepted_audit(request: Request, state: AppState, caller: KeyRecord, samples: audits.Samples) -> Response:
     quick = await audits.read_audit(request, state.reader, caller.owner, samples)
-    audit_id, word = new_run_id(), secrets.token_urlsafe(18)
-    picture = f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}&max_side={{side}}"
-    links = SheetLinks(picture=picture, messages=True)
-
-    def work(job: ServiceJob) -> JobOutcome:
-        return audits.audit_pictures(job, state.pipeline, samples, state.batch_output(audit_id), links, quick=quick)
-
     pictures = {name: {"image": picture.as_recorded()} for name, picture in samples.items()}
+    word = secrets.token_urlsafe(18)
     asked = {"quick": quick, "pass": word, "total": len(samples), "sample_pictures": pictures}
+    return await _begun(state, caller, new_run_id(), asked, samples, resume=False)
+
+
+async def _begun(
+    state: AppState, caller: KeyRecord, audit_id: str, asked: dict[str, Any], samples: audits.Samples, *, resume: bool
+) -> Response:
+    picture = f"/v1/audits/{audit_id}/picture?pass={asked['pass']}&name={{path}}&max_side={{side}}"
+    links, output = SheetLinks(picture=picture, messages=True), state.batch_output(audit_id)
+    work = partial(
+        audits.audit_pictures,
+        pipeline=state.pipeline,
+        samples=samples,
+        output=output,
+        links=links,
+        quick=asked["quick"],
+        resume=resume,
+    )
     holds = [picture.path for picture in samples.values()]
     await state.batch_queue.submit(audit_id, caller.owner, "audit", work, asked, holds, most=caller.at_once)
     view = _view(state, await _find(state, audit_id, caller.owner))
     return JSONResponse(view.model_dump(mode="json"), 202, headers={"Location": view.links["self"]})
+
+
+@router.post(
+    "/{job_id}/resume",
+    summary="Go on with an audit that did not end",
+    description="One that was cancelled or failed, or whose server ended, goes on where it stopped, under the same id, "
+    "as long as its pictures are kept.",
+    response_model=AuditState,
+    status_code=202,
+    responses=common.WORK_PROBLEMS,
+)
+async def resume_audit(state: State, job_id: common.JobId, caller: BatchAdmitted) -> Response:
+    row = await _find(state, job_id, caller.owner)
+    samples = {
+        name: app_state.stored_pictures({"pictures": entry})["image"]
+        for name, entry in row.request["sample_pictures"].items()
+    }
+    if not await asyncio.to_thread(lambda: all(picture.path.is_file() for picture in samples.values())):
+        raise ServiceError(404, "picture_gone", "Pictures of this audit are no longer kept here. Send them again.")
+    return await _begun(state, caller, row.id, row.request, samples, resume=True)
 
 
 def _kept_file(state: AppState, row: JobRow, suffix: str) -> FilePath:
@@ -140,6 +173,8 @@ def _kept_file(state: AppState, row: JobRow, suffix: str) -> FilePath:
 @router.get(
     "/{job_id}/rows",
     summary="What was found, one JSON object per picture and line; while the audit runs, what was found so far",
+    description="While it runs, a picture is told again when more is known of it: after the quick look all have a "
+    "`decision` (null before), `settled` once its whole group was looked at with the model.",
     response_class=Response,
     responses=common.reply_of("application/jsonl", "JSON lines"),
 )
@@ -148,10 +183,14 @@ async def audit_rows(
     row: Own,
     after: Annotated[
         int,
-        Query(ge=0, description="While it runs: leave out so many lines. An ended audit gives all, with groups."),
+        Query(ge=0, description="While it runs: leave out so many lines. An ended audit gives each picture once."),
     ] = 0,
     thumbnails: Annotated[
-        bool, Query(description="While it runs: each line has `thumbnail` too, a small JPEG file in base64, or null.")
+        bool,
+        Query(
+            description="While it runs: the first line of a picture has `thumbnail` too, a small JPEG file in base64, "
+            "or null."
+        ),
     ] = False,
 ) -> Response:
     if row.finished_at:
@@ -159,10 +198,7 @@ async def audit_rows(
 
     def lines() -> str:
         output = state.batch_output(row.id)
-        found = audits.found_so_far(output, after)
-        return audits.row_lines(
-            output, ({**each.row, "thumbnail": each.thumbnail} if thumbnails else each.row for each in found)
-        )
+        return audits.row_lines(output, audits.told_rows(output, after, thumbnails=thumbnails))
 
     return Response(await asyncio.to_thread(lines), media_type="application/jsonl")
 

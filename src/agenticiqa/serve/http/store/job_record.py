@@ -95,12 +95,19 @@ class JobRecord:
     def begin(
         self, job_id: str, owner: str, kind: str, request: Mapping[str, Any], idempotency_key: str | None = None
     ) -> None:
-        """Raises sqlite3.IntegrityError where the owner has another job under this key."""
-        self._write(
+        """A new job, or one on record that ended before its work was done: any other is refused.
+
+        Raises sqlite3.IntegrityError where the owner has another job under this key.
+        """
+        begun = self._write(
             "INSERT INTO jobs (id, owner, kind, status, created_at, request, idempotency_key) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET status=excluded.status, "
+            "finished_at=NULL, seconds=NULL, result=NULL, error=NULL, events=NULL "
+            "WHERE owner=excluded.owner AND kind=excluded.kind AND finished_at IS NOT NULL AND status <> 'ok'",
             *(job_id, owner, kind, QUEUED, now(), json.dumps(request), idempotency_key),
         )
+        if not begun:
+            raise ServiceError(409, "nothing_to_resume", "Nothing of this is left to be done.")
 
     def asked_before(self, owner: str, idempotency_key: str) -> JobRow | None:
         """The owner's job under this key; one that ended without an answer gives its key back, and is none."""

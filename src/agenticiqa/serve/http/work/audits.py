@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from typing import Any
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
-from agenticiqa.auditing.decisions import Bounds, Decider
-from agenticiqa.auditing.grouping import GroupPlace
-from agenticiqa.auditing.report import audit_row
+from agenticiqa.auditing.decisions import Bounds
+from agenticiqa.auditing.live_rows import LiveRows
+from agenticiqa.auditing.report import AuditReport, AuditSummary
 from agenticiqa.auditing.running import AuditRequest, run_audit
 from agenticiqa.batch.runner import StopSwitch, Tally
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
@@ -33,26 +34,11 @@ Samples = dict[str, StoredPicture]
 """The pictures by their paths on the sheet."""
 
 
-def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
-    """Reports how far a job is, and stops its work once the job is to stop."""
-    reported = -1
-
-    def progress(tally: Tally) -> None:
-        nonlocal reported
-        if job.stop_reason is not None:
-            # Twice: what is being worked on is dropped as well.
-            stop.asked = 2
-        elif tally.finished != reported:
-            reported = tally.finished
-            job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
-
-    return progress
-
-
 DEEPEST = 8
-# An audit's files. All but the pictures and records stay until it is forgotten.
+# An audit's files. Rows and sheet stay until it is forgotten; records too where it can be resumed.
 ROWS = ".rows.jsonl"
 SHEET = ".sheet.html"
+LIVE = ".live.jsonl"
 QUICK = ".quick.jsonl"
 RECORDS = ".records.jsonl"
 PICTURES = ".pictures"
@@ -109,38 +95,46 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
 
 
 def unfinished(folder: Path) -> set[str]:
-    """Ids of audits that left something unfinished there."""
-    return {left.name.partition(".")[0] for name in (QUICK, RECORDS, PICTURES) for left in folder.glob(f"*{name}*")}
+    """Ids of audits that were under way when their server ended."""
+    return {left.name.partition(".")[0] for name in (LIVE, PICTURES) for left in folder.glob(f"*{name}")}
 
 
-def keep_found(output: Path) -> None:
-    """Make rows of what an audit that did not end has found, and remove the rest of it; groups are not known."""
+def keep_found(output: Path, *, for_resuming: bool = True) -> None:
+    """Make rows of what an audit found that did not end, and remove what it needs no more."""
+    rows, live = output.with_suffix(ROWS), output.with_suffix(LIVE)
     try:
-        # What was told later of a picture is more.
-        rows = {found.row["path"]: found.row for found in found_so_far(output)}
-        if rows and not output.with_suffix(ROWS).is_file():
-            write_atomic(output.with_suffix(ROWS), row_lines(output, rows.values()))
+        if live.is_file():
+            earlier = map(json.loads, rows.read_text("utf-8").splitlines()) if rows.is_file() else ()
+            found = {row["path"]: row for row in (*earlier, *(each.row for each in told_pictures(output)))}
+            write_atomic(rows, row_lines(output, found.values()))
     finally:
         shutil.rmtree(output.with_suffix(PICTURES), ignore_errors=True)
-        for name in (QUICK, RECORDS):
-            for each in output.parent.glob(f"{output.with_suffix(name).name}*"):
-                each.unlink(missing_ok=True)
+        live.unlink(missing_ok=True)
+        for each in () if for_resuming else (QUICK, RECORDS):
+            for file in output.parent.glob(f"{output.with_suffix(each).name}*"):
+                file.unlink(missing_ok=True)
 
 
-def found_so_far(output: Path, after: int = 0) -> Iterator[SheetPicture]:
-    """What an audit that still runs has found, beyond the first so many: at a quick look, then with the model."""
-    decider = Decider(Bounds.of())
-    for line in islice(_lines_so_far(output), after, None):
-        record = json.loads(line)
-        row = audit_row(record, GroupPlace(), decider)
-        yield SheetPicture(row, (record.get("picture") or {}).get("thumbnail"))
+def told_rows(output: Path, after: int = 0, *, thumbnails: bool = False) -> Iterator[dict[str, Any]]:
+    """What an audit that still runs has told, beyond the first so many rows; the small picture of each once."""
+    with suppress(FileNotFoundError), output.with_suffix(LIVE).open("rb") as lines:
+        # The last one may be half written.
+        for line in islice((each for each in lines if each.endswith(b"\n")), after, None):
+            row = json.loads(line)
+            yield row if thumbnails else {name: value for name, value in row.items() if name != "thumbnail"}
 
 
-def _lines_so_far(output: Path) -> Iterator[bytes]:
-    for name in (QUICK, RECORDS):
-        with suppress(FileNotFoundError), output.with_suffix(name).open("rb") as records:
-            # The last one may be half written.
-            yield from (line for line in records if line.endswith(b"\n"))
+def told_pictures(output: Path) -> list[SheetPicture]:
+    """Each picture as an audit told it last."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in told_rows(output, thumbnails=True):
+        rows[row["path"]] = {**rows.get(row["path"], {"thumbnail": None}), **row}
+    return [
+        SheetPicture(
+            {name: value for name, value in row.items() if name not in ("thumbnail", "settled")}, row["thumbnail"]
+        )
+        for row in rows.values()
+    ]
 
 
 def row_lines(output: Path, rows: Iterable[Mapping[str, Any]]) -> str:
@@ -155,12 +149,50 @@ def _own_names(output: Path) -> dict[str, str]:
     return {f"{folder}/": "", str(folder): "the pictures"}
 
 
+class _Watched:
+    """One audit as it runs: tells what becomes known for whoever watches it, and stops once its job is to stop."""
+
+    def __init__(self, job: ServiceJob, output: Path, *, quick: bool) -> None:
+        self.rows, self.stop = LiveRows(Bounds.of()), StopSwitch()
+        self._job, self._output, self._quick = job, output, quick
+        self._reported = -1
+        self._shown: set[str] = set()
+        output.with_suffix(LIVE).unlink(missing_ok=True)
+
+    def progress(self, tally: Tally) -> None:
+        counts = self._quick or self.rows.has_decisions
+        self._tell(self.rows.found(self._output.with_suffix(RECORDS if counts else QUICK)))
+        if self._job.stop_reason is not None:
+            # Twice: what is being worked on is dropped as well.
+            self.stop.asked = 2
+        elif tally.finished != self._reported:
+            self._reported = tally.finished
+            counted = {"total": tally.total, "finished": tally.finished, "by_status": dict(tally.done)}
+            self._job.report("progress", counted)
+
+    def looked(self, report: AuditReport) -> None:
+        """The first look is over."""
+        self._tell(self.rows.decide(report))
+
+    def _tell(self, pictures: Iterable[SheetPicture]) -> None:
+        with self._output.with_suffix(LIVE).open("ab") as lines:
+            for each in pictures:
+                # The small picture is told once.
+                small = {} if each.row["path"] in self._shown else {"thumbnail": each.thumbnail}
+                self._shown.add(each.row["path"])
+                lines.write(row_lines(self._output, [{**each.row, **small}]).encode("utf-8", "replace"))
+
+
 def audit_pictures(
-    job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool
+    job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool, resume: bool
 ) -> JobOutcome:
-    """Look all pictures through inside the batch worker's thread; what was found before it was stopped is kept."""
-    folder, stop = output.with_suffix(PICTURES), StopSwitch()
+    """Look all pictures through inside the batch worker's thread; what was found before it was stopped is kept.
+
+    ``resume``: go on where an audit of the same pictures stopped.
+    """
+    folder, done = output.with_suffix(PICTURES), False
     make_private_folder(output.parent)
+    watched = _Watched(job, output, quick=quick)
     try:
         make_private_folder(folder)
         for name, picture in samples.items():
@@ -169,34 +201,45 @@ def audit_pictures(
             try:
                 os.link(picture.path, target)
             except OSError:
-                # Some file systems know no second name of a file.
-                shutil.copyfile(picture.path, target)
+                # Some file systems know no second name of a file. Its time says later that it is still the same.
+                shutil.copy2(picture.path, target)
         request = AuditRequest(
             folder,
             quick=quick,
             records=output.with_suffix(RECORDS),
-            overwrite=True,
+            resume=resume,
+            overwrite=not resume,
             workers=1,
             settings=pipeline.settings.changed(pipeline={"runs": {"enabled": False}, "allowed_roots": (folder,)}),
             in_threads=True,
-            on_progress=_progress_of(job, stop),
-            on_quick=lambda _: None,
+            on_progress=watched.progress,
+            on_quick=watched.looked,
             quick_records=output.with_suffix(QUICK),
-            stop=stop,
+            stop=watched.stop,
         )
-        report, _ = run_audit(request)
-        if job.stop_reason == "interrupted" or (job.stop_reason and not len(report)):
+        report, looked = run_audit(request)
+        about = report.summary()
+        pictures: Callable[[], Iterable[SheetPicture]] = report.sheet_pictures
+        if job.stop_reason is not None and watched.rows.has_decisions:
+            # What the first look found counts too.
+            pictures = partial(told_pictures, output)
+            about = AuditSummary(about.source, not_done=looked.not_done)
+            about.count(each.row for each in pictures())
+        if job.stop_reason == "interrupted" or (job.stop_reason and not about.pictures):
             # A server that ends has no time for a sheet.
             raise Cancelled
         names = _own_names(output)
-        summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
-        write_atomic(output.with_suffix(ROWS), row_lines(output, report))
+        summary: dict[str, Any] = presentable(about.as_dict(), names)
+        write_atomic(output.with_suffix(ROWS), row_lines(output, (each.row for each in pictures())))
 
         def shown() -> Iterator[SheetPicture]:
-            return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
+            return (replace(each, row=presentable(dict(each.row), names)) for each in pictures())
 
-        sheet, title = output.with_suffix(SHEET), f"{len(report)} pictures"
+        sheet, title = output.with_suffix(SHEET), f"{about.pictures} pictures"
         write_contact_sheet(sheet, shown, title=title, summary=summary, links=links, thumbnails="embedded")
+        done = job.stop_reason is None
+        # Rows are whole.
+        output.with_suffix(LIVE).unlink(missing_ok=True)
         return JobOutcome("ok", summary)
     finally:
-        keep_found(output)
+        keep_found(output, for_resuming=not done)

@@ -439,10 +439,12 @@ class JobQueue:
         """Queue work, or refuse it as :meth:`check_room` does; with a ``request`` it is on record before this returns.
 
         ``need`` is what the work takes of memory: more than there will ever be is refused. ``keep`` stores what the
-        work reads, once nothing speaks against it. Raises sqlite3.IntegrityError where the owner has another job under
-        the ``idempotency_key``.
+        work reads, once nothing speaks against it. A recorded job goes on under its id, if it did not reach its end.
+        Raises sqlite3.IntegrityError where the owner has another job under the ``idempotency_key``.
         """
         self.check_room(owner, most)
+        if (known := self.find(job_id)) is not None and known.outcome is None:
+            raise ServiceError(409, "not_ended", "This is being worked on.")
         deadline, loop = time.monotonic() + self._timeout_s, asyncio.get_running_loop()
         job = ServiceJob(job_id, owner, kind, work, deadline, request is not None, frozenset(holds), loop, need)
         if self._memory is not None and self._is_large(job):
