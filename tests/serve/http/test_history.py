@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agenticiqa.serve.http.routes.common import rated_alone
 from agenticiqa.serve.http.store.job_record import JobRecord
 from support.http_service import PICTURE, Running, assess, is_problem, serving
 from support.scripted import ScriptedClient
@@ -82,3 +83,26 @@ def test_record_of_an_earlier_version_is_opened(tmp_path: Path):
     again = JobRecord(tmp_path / "service.sqlite")
     assert [row.pinned for row in again.latest("me", ("assess",), 5)] == [False]
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("scope", "source", "reasoning", "rated"),
+    [
+        ("Global", "Explicit", "Moderate blur is visible.", "sharpness, noise"),
+        ("Global", "Explicit", "The whole quality was rated, not brightness.", None),
+        ("Global", "Inferred", "Moderate blur is visible.", None),
+        ("Global", "Inferred", "Rated is Colour strength alone (5: no fault of it can be seen).", "colour strength"),
+        (["sky"], "Inferred", "Moderate blur is visible.", "sky"),
+        (["sky"], "Explicit", "Rated is noise alone.", "sky, noise"),
+        (["Global"], "Inferred", "", None),
+    ],
+)
+def test_what_a_score_rates_is_what_the_result_says(
+    scope: str | list[str], source: str, reasoning: str, rated: str | None
+):
+    plan = {"query_scope": scope, "distortion_source": source, "distortions": {"Global": ["Blurs", "Noise", "Blurs"]}}
+    assert rated_alone({"plan": plan, "summarizer_result": {"quality_reasoning": reasoning}}) == rated
+
+
+def test_a_run_without_a_result_rates_nothing():
+    assert rated_alone({}) is None

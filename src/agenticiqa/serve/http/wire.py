@@ -155,6 +155,9 @@ class RunSummary(_JobState):
     answer: str | None = None
     answer_text: str | None = Field(None, description="The answer in words: of an option, its text")
     score: float | None = None
+    rated: str | None = Field(
+        None, description="What a score rates where that is not the whole quality: `sharpness`, `background`, …"
+    )
     pinned: bool = Field(False, description="Kept until it is unpinned or deleted")
 
 

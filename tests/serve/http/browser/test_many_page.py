@@ -6,13 +6,15 @@ import csv
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import Page, expect
 
 from agenticiqa.serve.http.page.files import EXAMPLES
 from serve.http.browser.test_first_minute import drop
-from support.http_service import PICTURE, REFERENCE, Running, encoded
+from support.http_service import PICTURE, REFERENCE, Running, encoded, serving, wait_until
+from support.scripted import ScriptedClient
 
 Opener = Callable[..., Page]
 DRAWN = "(count) => [...document.querySelectorAll('.live canvas')].filter((each) => each.width > 0).length >= count"
@@ -63,10 +65,13 @@ def test_pictures_are_seen_while_they_are_sent(open_page: Opener, scripted: Runn
     expect(page.locator(".live")).to_have_count(0)
 
 
-def test_what_is_found_fills_in_and_stopping_keeps_it(open_page: Opener, embedded_url: str, serious_findings: Findings):
+def test_what_is_found_and_decided_fills_in_and_a_stopped_folder_goes_on(
+    open_page: Opener, embedded_url: str, serious_findings: Findings
+):
     page = open_page(f"{embedded_url}/#/many")
     black = encoded(np.zeros((90, 90, 3), np.uint8))
-    drop(page, "main", black=black, **{f"photo {number}": encoded(noise(number)) for number in range(90)})
+    photos = {f"photo {number}": encoded(noise(number)) for number in range(80)}
+    drop(page, "main", black=black, **photos, **{"photo 0 copy": photos["photo 0"]})
     told = page.locator(".live li").filter(has_text="black.png").locator(".live-what")
     expect(told).to_contain_text("blank")
     expect(page.locator(".many-waiting")).to_contain_text("left")
@@ -76,9 +81,57 @@ def test_what_is_found_fills_in_and_stopping_keeps_it(open_page: Opener, embedde
     other.goto(page.url)
     other.wait_for_function(DRAWN, arg=2)
     other.close()
+    # Decisions come with the groups, and settle while scores do.
+    copy = page.locator(".live li").filter(has_text="photo 0 copy.png").locator(".live-why")
+    expect(copy).to_contain_text(re.compile(r"Reject( so far)? · the same pixels as photo 0\.png"))
+    expect(page.locator(".many-counts")).to_contain_text(re.compile(r"So far: keep \d+, maybe \d+, reject \d+\."))
+    expect(page.locator(".live-why strong").filter(has_text=re.compile("^(Keep|Maybe|Reject)$")).first).to_be_visible()
+    assert serious_findings(page) == []
     page.get_by_role("button", name="Stop").click()
-    expect(page.locator(".many-head")).to_contain_text(re.compile(r"Stopped after \d+ of 91 pictures\."))
+    head = page.locator(".many-head")
+    expect(head).to_contain_text(re.compile(r"Stopped after \d+ of 82 pictures\. 82 pictures"))
     expect(page.frame_locator("iframe.sheet").get_by_text("black.png").first).to_be_visible()
+    assert serious_findings(page) == []
+    # A page that is loaded again offers to go on, too.
+    page.reload()
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator(".many-waiting")).to_contain_text("of 82 pictures looked at")
+    expect(head).to_contain_text("82 pictures:")
+    expect(head).not_to_contain_text("Stopped")
+    expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+
+
+def test_a_folder_whose_pictures_are_gone_says_so_and_keeps_its_sheet(
+    open_page: Opener, tmp_path: Path, watch, serious_findings: Findings
+):
+    watch.expected = {404}
+    with serving(tmp_path, ScriptedClient()) as running:
+        page = open_page(f"{running.url}/#/many")
+        drop(page, "main", **{f"photo {number}": encoded(noise(number)) for number in range(12)})
+        expect(page.locator(".many-counts")).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        expect(page.locator("iframe.sheet")).to_be_visible()
+        for kept in (running.home / "service" / "pictures").glob("*/*"):
+            kept.unlink()
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("alert")).to_contain_text("no longer kept")
+        expect(page.locator("iframe.sheet")).to_be_visible()
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+        assert serious_findings(page) == []
+
+
+def test_a_folder_goes_on_after_its_server_ended(open_page: Opener, tmp_path: Path, serious_findings: Findings):
+    with serving(tmp_path, ScriptedClient(), grace_s=0.0) as running, running.client() as client:
+        files = [("files", (f"{number}.png", encoded(noise(number)))) for number in range(12)]
+        audit = client.post("/v1/audits", files=files).json()
+        wait_until(lambda: '"settled": true' in client.get(audit["links"]["rows"]).text)
+    with serving(tmp_path, ScriptedClient()) as running:
+        page = open_page(f"{running.url}/#/history")
+        page.get_by_role("link", name="Folder: 12 pictures").click()
+        expect(page.get_by_role("alert")).to_contain_text("The server stopped")
+        assert serious_findings(page) == []
+        page.get_by_role("button", name="Go on").click()
+        expect(page.locator(".many-head")).to_contain_text("12 pictures:")
 
 
 def test_one_is_opened_to_be_asked_about_and_two_to_be_compared(open_page: Opener, scripted: Running):

@@ -1,5 +1,6 @@
 """What the routes share: how they are described in the OpenAPI document, and what a client is shown of a run."""
 
+import re
 from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Annotated, Any
@@ -141,10 +142,37 @@ def run_view(state: AppState, row: JobRow) -> Run:
     return Run(**run_summary(state, row), request=request, result=row.result, error=row.error)
 
 
+_ONE_ALONE = re.compile(r"Rated is (.+?) alone\b")
+"""The embedded model's own words on what it rated."""
+_WHOLE_AFTER_ALL = "The whole quality was rated, not "
+_PROPERTIES = {
+    "Blurs": "sharpness",
+    "Color distortions": "colour",
+    "Brightness change": "brightness",
+    "Sharpness": "oversharpening",
+    "Spatial distortions": "geometric distortion",
+}
+"""What is rated where a plan looks at these distortions alone; others have the name of what they damage."""
+
+
+def rated_alone(result: Mapping[str, Any]) -> str | None:
+    """What the score of an assessment rates: a part, a property or several; None for the whole quality."""
+    plan, summary = result.get("plan") or {}, result.get("summarizer_result") or {}
+    scope, reasoning = plan.get("query_scope"), summary.get("quality_reasoning") or ""
+    named = [part for part in scope if part != "Global"] if isinstance(scope, list) else []
+    if said := _ONE_ALONE.match(reasoning):
+        named.append(said[1].lower())
+    elif plan.get("distortion_source") == "Explicit" and _WHOLE_AFTER_ALL not in reasoning:
+        categories = [each for found in (plan.get("distortions") or {}).values() for each in found]
+        named += dict.fromkeys(_PROPERTIES.get(each, each.lower()) for each in categories)
+    return ", ".join(named) or None
+
+
 def _answer(row: JobRow) -> dict[str, Any]:
     result = row.result or {}
     if row.kind == "compare":
-        return {"answer": result.get("winner"), "answer_text": result.get("verdict"), "score": None}
+        rated = rated_alone(result.get("a") or {})
+        return {"answer": result.get("winner"), "answer_text": result.get("verdict"), "score": None, "rated": rated}
     summary = result.get("summarizer_result") or {}
     # In a list there is room for one number: of two readings in conflict, the one that gates count.
     score = summary["score_interval"][0] if summary.get("conflict") else summary.get("quality_score")
@@ -152,4 +180,5 @@ def _answer(row: JobRow) -> dict[str, Any]:
     options = (summary.get("used_evidence") or {}).get("options") or {}
     # A chosen option as its text: a bare letter says nothing without the question beside it.
     text = f"{answer}. {options[answer]}" if answer in options else answer
-    return {"answer": answer, "answer_text": text, "score": score}
+    rated = None if score is None else rated_alone(result)
+    return {"answer": answer, "answer_text": text, "score": score, "rated": rated}

@@ -1,11 +1,10 @@
 // The answer, in the form that suits the question.
 
 import { dial, readings } from "./dial.js";
-import { el, fixed, percent } from "./dom.js";
+import { capital, el, fixed, percent } from "./dom.js";
 import { fixPreview } from "./fix_preview.js";
 import { findingsInWords, findingsOf } from "./findings.js";
 import { COVERED, LEVEL_NAMES, levelOf } from "./levels.js";
-import { ratedAlone, ratedWords } from "./rated.js";
 import { t } from "./words.js";
 
 /** The sentence first, what it rests on below it. */
@@ -15,7 +14,7 @@ export function answerCard(run, withAdvice = true) {
   const used = summary?.used_evidence ?? {};
   const children = [el("h3", { class: "unseen" }, t("answer.title"))];
   if (result.status === "error" || !summary) children.push(el("p", { class: "answer-text" }, t("answer.none")), el("p", {}, result.error ?? ""));
-  else if (typeof summary.quality_score === "number") children.push(...scored(result, summary));
+  else if (typeof summary.quality_score === "number") children.push(...scored(run, summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
   children.push(...(withAdvice ? advice(run, summary) : []), ...cautions(result));
@@ -23,7 +22,7 @@ export function answerCard(run, withAdvice = true) {
 }
 
 /** What the answer says in one line, for lists and screen readers. */
-export function sentenceOf(result) {
+export function sentenceOf({ result, rated }) {
   const summary = result.summarizer_result;
   if (!summary) return t("answer.none");
   if (typeof summary.quality_score !== "number") {
@@ -34,8 +33,7 @@ export function sentenceOf(result) {
   const asked = summary.used_evidence?.asked_scale;
   const scored = t("sentence.scored", { level: LEVEL_NAMES[levelOf(summary.quality_score)], score: fixed(summary.quality_score, 1), findings: findingsInWords(findingsOf(result)) });
   const onScale = asked ? t("sentence.on_scale", { asked, scored }) : scored;
-  const alone = ratedAlone(result);
-  return alone ? t("rated.scored", { what: alone, scored: onScale }) : onScale;
+  return rated ? t("rated.scored", { what: capital(rated), scored: onScale }) : onScale;
 }
 
 /** The numbers behind the answer, for those who ask why; null where there are none. */
@@ -53,21 +51,21 @@ function advice(run, summary) {
   return [el("div", { class: "advice" }, el("p", { class: "advice-title" }, t("answer.advice")), el("ul", {}, lines.slice(0, 3).map(item)))];
 }
 
-/** The dial of a result that holds a score. */
-export function scoreDial(result) {
+/** The dial of a result that holds a score; `rated`: the part or property that it is of, if not of the whole picture. */
+export function scoreDial(result, rated) {
   const { quality_score: score, score_interval: range, conflict = null } = result.summarizer_result;
-  return dial({ score, range, conflict, rates: ratedWords(result), alone: Boolean(ratedAlone(result)) });
+  return dial({ score, range, conflict, rates: rated ? t("rated.alone", { what: capital(rated) }) : t("rated.overall"), alone: Boolean(rated) });
 }
 
-function scored(result, summary) {
+function scored(run, summary) {
   const range = summary.score_interval;
   const about = summary.conflict ? t("answer.conflict_hint") : range ? t("answer.interval_hint", { share: COVERED * 100, low: fixed(range[0], 1), high: fixed(range[1], 1) }) : null;
   return [
     el(
       "div",
       { class: "answer-scored" },
-      el("div", {}, el("p", { class: "answer-text" }, sentenceOf(result)), el("p", { class: "reasoning" }, summary.quality_reasoning)),
-      el("div", {}, scoreDial(result), about ? el("p", { class: "hint" }, about) : null),
+      el("div", {}, el("p", { class: "answer-text" }, sentenceOf(run)), el("p", { class: "reasoning" }, summary.quality_reasoning)),
+      el("div", {}, scoreDial(run.result, run.rated), about ? el("p", { class: "hint" }, about) : null),
     ),
   ];
 }

@@ -7,11 +7,11 @@ import { t, wordsIfAny } from "./words.js";
 export const headlineOf = (winner) => wordsIfAny(`verdict.${winner}`) ?? t("verdict.none");
 
 /** The verdict, and the evidence that belongs behind it. */
-export function comparisonCards(result) {
+export function comparisonCards({ result, rated }) {
   if (result.status === "error") {
     return { first: [el("section", { class: "card answer", "data-status": "error" }, el("p", { class: "answer-text" }, t("verdict.none")), el("p", {}, result.error ?? ""))], evidence: [] };
   }
-  return { first: [verdictCard(result)], evidence: [ownScores(result), result.places?.length ? placesCard(result) : null, result.tools?.length ? toolsCard(result) : null].filter(Boolean) };
+  return { first: [verdictCard(result)], evidence: [ownScores(result, rated), result.places?.length ? placesCard(result) : null, result.tools?.length ? toolsCard(result) : null].filter(Boolean) };
 }
 
 function verdictCard(result) {
@@ -64,14 +64,14 @@ function ownAnswers(result) {
 }
 
 /** What the agents themselves gave each picture, where the question asked for a score. */
-function ownScores(result) {
+function ownScores(result, rated) {
   const sides = [result.a, result.b].filter((each) => typeof each?.summarizer_result?.quality_score === "number");
   if (sides.length < 2) return null;
   return el(
     "section",
     { class: "card" },
     el("h3", { class: "card-title" }, t("verdict.own")),
-    el("div", { class: "two-dials" }, sides.map((each, place) => el("div", {}, el("p", { class: "dial-name" }, t(place ? "slot.image_b" : "slot.image_a")), scoreDial(each)))),
+    el("div", { class: "two-dials" }, sides.map((each, place) => el("div", {}, el("p", { class: "dial-name" }, t(place ? "slot.image_b" : "slot.image_a")), scoreDial(each, rated)))),
   );
 }
 

@@ -23,6 +23,8 @@ function filled(node, attributes, children) {
   return node;
 }
 
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export const byId = (id) => document.getElementById(id);
 
 export function replace(parent, ...children) {

@@ -2,7 +2,7 @@
 
 import { getJson, pictureBlob, request } from "./api.js";
 import { headlineOf } from "./comparison_card.js";
-import { el, fixed, freshId, replace, svg } from "./dom.js";
+import { capital, el, fixed, freshId, replace, svg } from "./dom.js";
 import { levelOf } from "./levels.js";
 import { problemCard } from "./messages.js";
 import { sentFor, titleFor } from "./questions.js";
@@ -303,9 +303,15 @@ function folderIcon() {
 }
 
 function answerOf(run) {
-  if (typeof run.score === "number") return el("span", { class: `badge level-${levelOf(run.score)}` }, fixed(run.score));
+  if (typeof run.score === "number") return badge(run);
   if (run.kind === "compare" && run.answer) return headlineOf(run.answer);
   return run.answer_text ?? run.answer ?? wordsIfAny(`status.${run.status}`) ?? "–";
+}
+
+/** The score; one of a part or property alone says so, and has not the colours of quality. */
+function badge({ score, rated }) {
+  if (!rated) return el("span", { class: `badge level-${levelOf(score)}` }, el("span", { class: "unseen" }, `${t("rated.overall")} `), fixed(score));
+  return el("span", { class: "badge badge-alone" }, `${capital(rated)} `, el("strong", {}, fixed(score)));
 }
 
 function emptyState() {

@@ -22,9 +22,9 @@ export class LiveTiles {
 
   tile(path, file = null) {
     const canvas = el("canvas", { width: 0, height: 0, "aria-hidden": "true" });
-    const what = el("p", { class: "live-what" });
-    const tile = el("li", {}, canvas, el("p", { class: "live-name", title: path }, path.split("/").at(-1)), what);
-    this.tiles.set(path, Object.assign(tile, { canvas, what, file, thumbnail: null }));
+    const [what, why] = [el("p", { class: "live-what" }), el("p", { class: "live-why" })];
+    const tile = el("li", {}, canvas, el("p", { class: "live-name", title: path }, path.split("/").at(-1)), what, why);
+    this.tiles.set(path, Object.assign(tile, { canvas, what, why, file, thumbnail: null, decision: null }));
     this.inView.observe(tile);
     return tile;
   }
@@ -59,14 +59,31 @@ export class LiveTiles {
   found(row) {
     let tile = this.tiles.get(row.path);
     if (!tile) this.element.append((tile = this.tile(row.path)));
-    tile.thumbnail = row.thumbnail;
+    // The server tells a small picture once.
+    tile.thumbnail = row.thumbnail ?? tile.thumbnail;
     const names = Object.keys(row.findings).map((name) => this.names[`finding.${name}`] ?? name.replaceAll("_", " "));
     const score = typeof row.score === "number" ? el("strong", {}, `${row.level} ${fixed(row.score, 1)}`) : null;
     tile.what.replaceChildren(...[score, score && " · ", names.join(", ") || t("many.fine")].filter(Boolean));
+    if (row.decision) this.decided(tile, row);
     if (tile.canvas.width) return;
     // Where this browser cannot show the file, it can show the server's small picture.
     this.inView.unobserve(tile);
     this.inView.observe(tile);
+  }
+
+  /** What may still change, because its group is not looked through, says so. */
+  decided(tile, { decision, why, settled }) {
+    const said = this.names[`decision.${decision}`];
+    tile.decision = decision;
+    tile.why.title = why;
+    tile.why.replaceChildren(el("strong", { "data-decision": decision }, settled ? said : t("many.so_far", { decision: said })), ` · ${why}`);
+  }
+
+  /** How many are decided how. */
+  decisions() {
+    const counts = { keep: 0, maybe: 0, reject: 0 };
+    for (const { decision } of this.tiles.values()) if (decision) counts[decision] += 1;
+    return counts;
   }
 
   close() {

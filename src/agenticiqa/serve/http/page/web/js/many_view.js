@@ -118,6 +118,7 @@ export class ManyView {
         if (turn !== this.turn) return;
         rows.forEach((row) => this.tiles.found(row));
         known += rows.length;
+        waiting.decided(this.tiles.decisions());
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     } catch (problem) {
@@ -125,19 +126,36 @@ export class ManyView {
     }
   }
 
-  show(audit) {
-    this.audit = audit;
-    if (!audit.links.sheet) {
-      this.place(problemCard({ title: t("turn.no_answer"), kind: audit.status, detail: audit.error?.detail ?? "" }), this.chooser());
+  /** Goes on with an audit that was stopped, or whose server ended. */
+  async resume(audit) {
+    const turn = (this.turn += 1);
+    try {
+      await request(audit.links.resume, { method: "POST" });
+    } catch (problem) {
+      if (turn === this.turn) this.show(audit, problem);
       return;
     }
-    const { pictures, without_finding: fine, keep, mean_score: mean } = audit.summary;
+    await this.follow(audit.id, turn);
+  }
+
+  /** What an ended audit found; `problem` is why it cannot go on. */
+  show(audit, problem = null) {
+    this.audit = audit;
+    const refused = problem && problemCard(problem, () => this.resume(audit));
+    const resume = audit.links.resume && !problem ? el("button", { type: "button", class: "primary", onclick: () => this.resume(audit) }, t("many.resume")) : null;
+    if (!audit.links.sheet) {
+      this.place(refused ?? problemCard({ title: t("turn.no_answer"), kind: audit.status, detail: audit.error?.detail ?? "" }), el("p", { class: "many-resume" }, resume), this.chooser());
+      return;
+    }
+    const { pictures, not_done: rest, without_finding: fine, keep, mean_score: mean } = audit.summary;
     const said = el("p", { class: "hint", role: "status" });
     this.place(
+      refused,
       el(
         "div",
         { class: "many-head" },
-        el("p", { class: "answer-text" }, audit.error ? `${t("many.stopped", { done: pictures, total: audit.total })} ` : "", t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
+        el("p", { class: "answer-text" }, audit.error ? `${t("many.stopped", { done: audit.total - rest, total: audit.total })} ` : "", t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
+        resume,
         el("button", { type: "button", onclick: () => this.exportWorst(said) }, t("many.worst")),
         el("a", { class: "button", href: "#/many" }, t("many.another")),
       ),
@@ -206,12 +224,19 @@ class Waiting {
     this.words = el("p", { class: "waiting-words", role: "status" }, words);
     this.bar = el("progress", { max: "1", value: "0", "aria-label": words });
     this.actions = el("div", { class: "notice-actions" });
-    this.element = el("div", { class: "card many-waiting" }, this.words, this.bar, this.actions);
+    this.counts = el("p", { class: "hint many-counts", hidden: true });
+    this.element = el("div", { class: "card many-waiting" }, this.words, this.bar, this.actions, this.counts);
   }
 
   show(share, words) {
     this.bar.value = share;
     if (this.words.textContent !== words) this.words.textContent = words;
+  }
+
+  /** How many are kept, perhaps kept and rejected so far; nothing before the first is decided. */
+  decided({ keep, maybe, reject }) {
+    this.counts.hidden = !(keep + maybe + reject);
+    this.counts.textContent = t("many.decided", { keep, maybe, reject });
   }
 
   warn(problem) {

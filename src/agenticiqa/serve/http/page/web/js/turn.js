@@ -94,7 +94,7 @@ export class Turn {
     this.evidence.prepend(...evidence);
     this.evidence.append(runCard(run));
     this.fold(failed && run.status === "cancelled");
-    this.announce(failed ? t("turn.no_answer") : run.kind === "compare" ? headlineOf(run.result.winner) : sentenceOf(run.result));
+    this.announce(failed ? t("turn.no_answer") : run.kind === "compare" ? headlineOf(run.result.winner) : sentenceOf(run));
   }
 
   /** The evidence stays behind "Why"; of a run that was cancelled there is none to show. */
@@ -132,7 +132,7 @@ export class Turn {
 }
 
 function cardsOf(run, firstOfThread) {
-  if (run.kind === "compare") return comparisonCards(run.result);
+  if (run.kind === "compare") return comparisonCards(run);
   const fusion = run.result.summarizer_result?.used_evidence?.fusion;
   return { first: [answerCard(run, firstOfThread)], evidence: [measuredCard(run.result), fusion ? fusionCard(fusion) : null].filter(Boolean) };
 }
