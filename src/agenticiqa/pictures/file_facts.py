@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from base64 import b64encode
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from agenticiqa.runtime.config import ImageLimits
 
 LONGEST_TEXT = 80
 """Names in a file come from outside: longer ones are cut."""
+LARGEST_PROFILE = 65_536
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ class FileFacts:
     notes: tuple[str, ...]
     taken: dict[str, str]
     """Camera, lens, exposure, aperture, ISO, focal length, date, program: those that the file names."""
+    profile: str = ""
+    """The colour profile, in base64; empty where there is none, or one that is larger than profiles of cameras are."""
 
 
 def read_file_facts(path: str | Path, limits: ImageLimits | None = None) -> FileFacts:
@@ -145,7 +149,9 @@ def facts_apart(data: bytes, path: str, limits: ImageLimits) -> isolation.Reply:
     with opened_picture(data, path, limits, path) as opened:
         frames = int(getattr(opened, "n_frames", 1))
     taken = _in_words(camera_settings(data))
-    return asdict(FileFacts(image.format, len(data), image.size, frames, image.notes, taken)), []
+    colours = image.pil.info.get("icc_profile") or b""
+    profile = b64encode(colours).decode() if len(colours) <= LARGEST_PROFILE else ""
+    return asdict(FileFacts(image.format, len(data), image.size, frames, image.notes, taken, profile)), []
 
 
 def _in_words(found: CameraSettings) -> dict[str, str]:

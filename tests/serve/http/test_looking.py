@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from agenticiqa.embedded.backend import EmbeddedClient
 from agenticiqa.serve.http.keys import KeyFile
@@ -81,6 +81,40 @@ def test_a_copy_with_advice_followed_is_brighter_and_tells_its_gain(tmp_path: Pa
         assert copy.shape == dark.shape
         assert copy.mean() > 2 * dark.mean()
         is_problem(client.get(f"{run['links']['self']}/fixes/20"), 404, "no_such_fix")
+
+
+def test_a_smaller_file_looks_the_same_and_is_what_it_says(client: httpx.Client):
+    with Image.open(Path(__file__).parents[3] / "examples" / "pictures" / "dandelion.jpg") as picture:
+        pixels = np.asarray(picture.convert("RGB").resize((320, 240)))
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    sent = encoded(pixels, icc_profile=profile)
+    run = asked(client, files={"image": ("large.png", sent)})
+    found = client.get(run["links"]["smaller"]).json()
+    assert found["bytes_before"] == len(sent)
+    assert found["kept"] >= found["least"] == 4.2
+    assert abs(found["after"] - found["before"]) < 1
+    reply = client.get(found["image"])
+    assert reply.headers["content-type"] == "image/webp"
+    assert len(reply.content) == found["bytes_after"] < found["bytes_before"]
+    copy = Image.open(BytesIO(reply.content))
+    assert (copy.format, copy.size) == ("WEBP", (320, 240))
+    assert copy.info["icc_profile"] == profile
+    is_problem(client.get(run["links"]["smaller"] + "/image?quality=101"), 422, "invalid_request")
+
+
+def test_a_file_that_is_small_already_is_left_as_it_is(client: httpx.Client):
+    with Image.open(Path(__file__).parents[3] / "examples" / "pictures" / "dandelion.jpg") as picture:
+        pixels = np.asarray(picture.convert("RGB").resize((320, 240)))
+    run = asked(client, files={"image": ("small.jpg", encoded(pixels, "JPEG", quality=8))})
+    found = client.get(run["links"]["smaller"]).json()
+    assert [found[name] for name in ("bytes_after", "quality", "kept", "after", "image")] == [None] * 5
+    assert found["bytes_before"] == len(encoded(pixels, "JPEG", quality=8))
+
+
+def test_a_transparent_picture_is_not_made_opaque(client: httpx.Client):
+    shining = np.full((64, 64, 4), 90, np.uint8)
+    run = asked(client, files={"image": ("logo.png", encoded(shining))})
+    is_problem(client.get(run["links"]["smaller"]), 422, "transparent")
 
 
 # --- where it is worst, what the file says ---

@@ -187,6 +187,20 @@ class FixPreview(BaseModel):
     image: str = Field(description="The copy as PNG")
 
 
+class SmallerFile(BaseModel):
+    """The smallest WebP file of a picture that looks the same, or that there is none."""
+
+    bytes_before: int = Field(description="Of the picture's own file")
+    bytes_after: int | None = Field(description="Of the copy; null where no copy that looks the same is smaller")
+    quality: int | None = Field(description="The encoder's setting")
+    kept: float | None = Field(description="The copy beside the picture, 1 (bad) to 5 (excellent), by SSIMULACRA2")
+    least: float = Field(description="What `kept` had to be")
+    before: float = Field(description="Score of the picture, 1 (bad) to 5 (excellent), as the tool AIQA_NR gives it")
+    after: float | None = Field(description="Score of the copy")
+    notes: list[str] = Field(description="What a copy cannot keep")
+    image: str | None = Field(description="The copy")
+
+
 class PictureFile(BaseModel):
     """What a picture's file says about it: its kind, and how it was taken. Places and serial numbers are left out."""
 

@@ -150,6 +150,56 @@ def test_the_dial_says_what_it_rates(open_page: Opener, embedded_url: str, quest
     expect(badge).to_have_class(re.compile("badge-alone" if rated else "level-"))
 
 
+# --- copies beside the picture ---
+
+
+def test_advice_is_followed_beside_the_picture_and_the_copy_is_saved(
+    open_page: Opener, embedded_url: str, serious_findings: Findings
+):
+    page = open_page(embedded_url)
+    upload(page, name="dark.jpg", data=EXAMPLES["coffee_dark"].data())
+    answer = ask(page)
+    show = answer.get_by_role("button", name="Show it").first
+    show.click()
+    expect(answer.locator(".fix-pair img")).to_have_count(2)
+    expect(answer.locator(".fix")).to_contain_text(re.compile(r"The score (rises|falls|stays)"))
+    assert serious_findings(page) == []
+    with page.expect_download() as saved:
+        answer.get_by_role("button", name="Save the copy").click()
+    assert saved.value.suggested_filename.endswith(".png")
+    answer.get_by_role("button", name="Hide it").click()
+    expect(answer.locator(".fix-pair")).to_have_count(0)
+
+
+def test_a_smaller_file_stands_beside_the_picture_and_is_saved(
+    open_page: Opener, scripted: Running, serious_findings: Findings
+):
+    page = open_page(scripted.url)
+    upload(page, name="holiday.photo.jpg", data=EXAMPLES["dandelion"].data())
+    ask(page)
+    turn = page.locator(".turn").last
+    turn.get_by_role("button", name="Find a smaller file").click()
+    expect(turn.locator(".fix-pixels img")).to_have_count(2)
+    expect(turn.locator(".fix-pixels figcaption")).to_have_text(
+        [re.compile(r"^As it is, \d+ KB$"), re.compile(r"^As WebP, \d+ KB$")]
+    )
+    expect(turn.locator(".smaller")).to_contain_text(re.compile(r"WebP at quality \d+ keeps 4\.\d of 5"))
+    assert serious_findings(page) == []
+    with page.expect_download() as saved:
+        turn.get_by_role("button", name="Save the copy").click()
+    assert saved.value.suggested_filename == "holiday.photo.webp"
+    assert saved.value.path().read_bytes()[8:12] == b"WEBP"
+
+
+def test_a_file_that_cannot_be_smaller_is_said_to_be_so(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page, name="small.jpg", data=EXAMPLES["dandelion_compressed"].data())
+    ask(page)
+    turn = page.locator(".turn").last
+    turn.get_by_role("button", name="Find a smaller file").click()
+    expect(turn.locator(".smaller")).to_contain_text("would not be smaller than this file (11 KB)")
+
+
 # --- ways in ---
 
 

@@ -1,11 +1,12 @@
 """Routes about runs: list, show, follow, cancel, pin, delete; the page of each, its pictures, and maps of lost quality.
 
 What was sent is never sent back as it is: it is decoded and encoded afresh, so that nothing hidden in a file (scripts,
-metadata, a second file) comes out again.
+metadata, a second file) comes out again. Only a smaller file keeps the colour profile: it would look wrong without.
 """
 
 import asyncio
 import json
+from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from html import escape
@@ -16,21 +17,23 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from PIL import Image
 
+from agenticiqa.api.encode import DEFAULT_TOOL, HIGHEST, LOWEST, decoded_pixels, encode, encoded_file
 from agenticiqa.errors import ImageNotFoundError, ToolError
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.pictures.file_facts import read_file_facts
-from agenticiqa.pictures.images import Box, UInt8Image, load_image, peek_size, png_bytes
+from agenticiqa.pictures.images import TRANSPARENT_NOTE, Box, UInt8Image, load_image, peek_size, png_bytes
 from agenticiqa.pictures.inputs import aligned
 from agenticiqa.pictures.regions import coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
+from agenticiqa.runtime.stopping import checkpoint
 from agenticiqa.serve.http.app_state import AppState, AssessCaller, AssessDeleter, State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.store.uploads import StoredPicture
-from agenticiqa.serve.http.wire import FixPreview, PictureFile, Run, RunList, WorstPlace
+from agenticiqa.serve.http.wire import FixPreview, PictureFile, Run, RunList, SmallerFile, WorstPlace
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import with_picture_names
 from agenticiqa.state import Advice, Fix
@@ -401,6 +404,60 @@ async def run_fixed_image(
     return Response(data, media_type="image/png", headers=CACHED)
 
 
+def _as_webp(picture: StoredPicture, quality: int, limits: ImageLimits) -> bytes:
+    shown = load_image(picture.path, limits).pil
+    shown.info["icc_profile"] = b64decode(read_file_facts(picture.path, limits).profile)
+    return encoded_file(shown, "webp", quality)
+
+
+@router.get(
+    "/{run_id}/smaller",
+    summary="The smallest WebP file of the picture that looks the same",
+    description="Found as `agenticiqa encode` does: settings are tried, each copy is compared with the picture.",
+)
+async def run_smaller(state: State, row: common.OwnRun, picture: Chosen, response: Response) -> SmallerFile:
+    tools, limits = state.pipeline.assessor().tools, state.pipeline.limits
+    scoring = tools.find("AIQA_NR")
+
+    def render() -> SmallerFile:
+        image = load_image(picture.path, limits)
+        if TRANSPARENT_NOTE in image.notes:
+            raise ServiceError(422, "transparent", "Only opaque pictures are tried here: agenticiqa encode takes all.")
+        found = encode(image, formats=["webp"], limits=limits, on_trial=lambda _: checkpoint())
+        data = _as_webp(picture, found.best.quality, limits) if found.best else b""
+        best = found.best if len(data) < found.source_bytes else None
+        return SmallerFile(
+            bytes_before=found.source_bytes,
+            bytes_after=len(data) if best else None,
+            quality=best.quality if best else None,
+            kept=best.score if best else None,
+            least=found.bound.limit,
+            before=round(scoring.metric.measure(image.rgb).value, 2),
+            after=round(scoring.metric.measure(decoded_pixels(data)).value, 2) if best else None,
+            notes=list(found.notes),
+            image=f"/v1/runs/{row.id}/smaller/image?quality={best.quality}" if best else None,
+        )
+
+    response.headers.update(CACHED)
+    return await _rendered(state, row.owner, render, [picture], tools.find(DEFAULT_TOOL))
+
+
+@router.get(
+    "/{run_id}/smaller/image",
+    summary="A copy of the picture as a WebP file",
+    response_class=Response,
+    responses=common.reply_of("image/webp", "WebP", common.FILE),
+)
+async def run_smaller_image(
+    state: State,
+    row: common.OwnRun,
+    picture: Chosen,
+    quality: Annotated[int, Query(ge=LOWEST, le=HIGHEST, description="The encoder's setting.")],
+) -> Response:
+    data = await _rendered(state, row.owner, partial(_as_webp, picture, quality, state.pipeline.limits), [picture])
+    return Response(data, media_type="image/webp", headers=CACHED)
+
+
 @router.get(
     "/{run_id}/file",
     summary="What the picture's file says",
@@ -410,5 +467,8 @@ async def run_file(state: State, row: common.OwnRun, picture: Chosen, response: 
     limits = state.pipeline.limits
     found = await _rendered(state, row.owner, lambda: read_file_facts(picture.path, limits), [picture])
     response.headers.update(CACHED)
-    (width, height), facts = found.size, {name: value for name, value in vars(found).items() if name != "size"}
+    (width, height), facts = (
+        found.size,
+        {name: value for name, value in vars(found).items() if name not in ("size", "profile")},
+    )
     return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})
