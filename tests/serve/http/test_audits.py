@@ -125,6 +125,7 @@ def test_a_stopped_audit_keeps_all_it_knows_and_goes_on_where_it_stopped(server:
     assert sum(row["score"] is not None for row in rows.values()) == done
     assert rows["copy of 0.png"]["decision"] == "reject"
     assert "settled" not in rows["0.png"]
+    assert list(rows) == sorted(name for name, _ in MANY)
     resumed = client.post(audit["links"]["resume"])
     assert resumed.status_code == 202, resumed.text
     is_problem(client.post(audit["links"]["resume"]), 409, "not_ended")

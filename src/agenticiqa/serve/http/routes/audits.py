@@ -128,15 +128,8 @@ async def _begun(
 ) -> Response:
     picture = f"/v1/audits/{audit_id}/picture?pass={asked['pass']}&name={{path}}&max_side={{side}}"
     links, output = SheetLinks(picture=picture, messages=True), state.batch_output(audit_id)
-    work = partial(
-        audits.audit_pictures,
-        pipeline=state.pipeline,
-        samples=samples,
-        output=output,
-        links=links,
-        quick=asked["quick"],
-        resume=resume,
-    )
+    how = {"quick": asked["quick"], "resume": resume}
+    work = partial(audits.audit_pictures, state.pipeline, samples, output, links, **how)
     holds = [picture.path for picture in samples.values()]
     await state.batch_queue.submit(audit_id, caller.owner, "audit", work, asked, holds, most=caller.at_once)
     view = _view(state, await _find(state, audit_id, caller.owner))
@@ -187,10 +180,7 @@ async def audit_rows(
     ] = 0,
     thumbnails: Annotated[
         bool,
-        Query(
-            description="While it runs: the first line of a picture has `thumbnail` too, a small JPEG file in base64, "
-            "or null."
-        ),
+        Query(description="While it runs: a picture's first line has `thumbnail`, a JPEG file in base64, or null."),
     ] = False,
 ) -> Response:
     if row.finished_at:

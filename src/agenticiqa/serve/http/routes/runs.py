@@ -467,8 +467,6 @@ async def run_file(state: State, row: common.OwnRun, picture: Chosen, response: 
     limits = state.pipeline.limits
     found = await _rendered(state, row.owner, lambda: read_file_facts(picture.path, limits), [picture])
     response.headers.update(CACHED)
-    (width, height), facts = (
-        found.size,
-        {name: value for name, value in vars(found).items() if name not in ("size", "profile")},
-    )
+    width, height = found.size
+    facts = {name: value for name, value in vars(found).items() if name not in ("size", "profile")}
     return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})

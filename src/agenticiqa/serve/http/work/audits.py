@@ -125,7 +125,7 @@ def told_rows(output: Path, after: int = 0, *, thumbnails: bool = False) -> Iter
 
 
 def told_pictures(output: Path) -> list[SheetPicture]:
-    """Each picture as an audit told it last."""
+    """Each picture as an audit told it last, in the order of their paths."""
     rows: dict[str, dict[str, Any]] = {}
     for row in told_rows(output, thumbnails=True):
         rows[row["path"]] = {**rows.get(row["path"], {"thumbnail": None}), **row}
@@ -133,7 +133,7 @@ def told_pictures(output: Path) -> list[SheetPicture]:
         SheetPicture(
             {name: value for name, value in row.items() if name not in ("thumbnail", "settled")}, row["thumbnail"]
         )
-        for row in rows.values()
+        for _, row in sorted(rows.items())
     ]
 
 
@@ -184,7 +184,7 @@ class _Watched:
 
 
 def audit_pictures(
-    job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool, resume: bool
+    pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, job: ServiceJob, *, quick: bool, resume: bool
 ) -> JobOutcome:
     """Look all pictures through inside the batch worker's thread; what was found before it was stopped is kept.
 

@@ -59,7 +59,8 @@ async function smaller(run) {
 function pair(before, after, words, keep) {
   return [
     el("div", { class: "fix-pair" }, figure(...before), figure(...after)),
-    el("p", {}, words, " ", el("button", { type: "button", class: "small", onclick: keep }, t("fix.save"))),
+    el("p", {}, words),
+    el("button", { type: "button", class: "small", onclick: keep }, t("fix.save")),
   ];
 }
 
