@@ -20,7 +20,7 @@ from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.hard
 COMMAND = Path(sys.executable).with_name("openapi-python-client")
-BYTES = dict.fromkeys(("image/png", "image/jpeg"), "application/octet-stream")
+BYTES = dict.fromkeys(("image/png", "image/jpeg", "image/webp"), "application/octet-stream")
 """Types of content that the generator does not know, and what it takes them for."""
 
 
@@ -100,8 +100,10 @@ def test_a_generated_client_calls_every_route(running: Running, made: ModuleType
         ),
     )  # fmt: skip
     run = call("list_runs:get").runs[0].id
-    for name in ("show_run", "run_file", "run_worst", "run_report", "run_image", "run_reference", "run_map"):
+    shown = ("file", "worst", "report", "image", "reference", "map", "smaller")
+    for name in ("show_run", *(f"run_{name}" for name in shown)):
         call(f"{name}:get", run)
+    call("run_smaller_image:get", run, quality=80)
     for name in ("run_fix:get", "run_fixed_image:get"):
         # The scripted model gives no advice.
         call(name, run, 0, status=404)
@@ -122,5 +124,7 @@ def test_a_generated_client_calls_every_route(running: Running, made: ModuleType
     call("audit_sheet:get", audit.id, pass_=word)
     call("audit_picture:get", audit.id, name="a.png", pass_=word)
     call("cancel:post", audit.id)
+    # All of it is done.
+    call("resume_audit:post", audit.id, status=409)
     call("delete:delete", audit.id, status=204)
     assert called == set(calls)

@@ -101,7 +101,7 @@ export class HistoryView {
 
   folder(audit) {
     const title = folderTitle(audit);
-    const result = audit.summary ? t("history.folder_result", { fine: audit.summary.without_finding }) : (wordsIfAny(`status.${audit.status}`) ?? "–");
+    const result = audit.summary ? t(audit.links.resume ? "history.folder_stopped" : "history.folder_result", { fine: audit.summary.without_finding }) : (wordsIfAny(`status.${audit.status}`) ?? "–");
     const [element, said] = [el("li", { class: "picture-group audit-item" }), el("div", { class: "run-problem" })];
     const row = el("a", { class: "run-row", href: `#/many/${audit.id}` }, el("span", { class: "run-thumb run-thumb-folder" }, folderIcon()), el("span", { class: "run-words" }, el("span", { class: "run-query" }, title), el("span", { class: "dim" }, when(audit))), el("span", { class: "run-answer" }, result));
     element.append(row, el("span", { class: "run-tools" }, this.deleteButton({ path: `/v1/audits/${audit.id}`, title, row, said, gone: () => this.forget(audit.id) })), said);
