@@ -10,7 +10,7 @@ from statistics import median
 
 from agenticiqa.auditing.collecting import entry_of, views_in
 from agenticiqa.auditing.decisions import Bounds, Decider
-from agenticiqa.auditing.grouping import GroupPlace, Groups, grouped
+from agenticiqa.auditing.grouping import GroupPlace, grouped
 from agenticiqa.auditing.report import AuditReport, audit_row
 from agenticiqa.batch.results import StoredLine, read_results
 from agenticiqa.reports.contact_sheet.page import SheetPicture
@@ -75,12 +75,9 @@ class LiveRows:
         with views_in(lines) as view:
             chosen = grouped([entry_of(each, number) for number, each in enumerate(members)], view)
         for number, each in enumerate(members):
-            yield self._shown(each, self._place(each, number, chosen), settled=True)
-
-    def _place(self, line: StoredLine, number: int, chosen: Groups) -> GroupPlace:
-        """As it stands in the whole folder, with the choice among its group made anew."""
-        known, now = self._places[line.record["sample_id"]], chosen.place(number)
-        return replace(known, keep=now.keep, too=now.too, why=now.why)
+            # Groups are numbered as in the whole folder; the choice is made anew.
+            known, now = self._places[each.record["sample_id"]], chosen.place(number)
+            yield self._shown(each, replace(known, keep=now.keep, too=now.too, why=now.why), settled=True)
 
     def _shown(self, line: StoredLine, place: GroupPlace | None = None, *, settled: bool = False) -> SheetPicture:
         decider = Decider(self._bounds, median(self._scores) if self._scores else None)

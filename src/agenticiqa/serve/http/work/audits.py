@@ -129,12 +129,9 @@ def told_pictures(output: Path) -> list[SheetPicture]:
     rows: dict[str, dict[str, Any]] = {}
     for row in told_rows(output, thumbnails=True):
         rows[row["path"]] = {**rows.get(row["path"], {"thumbnail": None}), **row}
-    return [
-        SheetPicture(
-            {name: value for name, value in row.items() if name not in ("thumbnail", "settled")}, row["thumbnail"]
-        )
-        for _, row in sorted(rows.items())
-    ]
+    for row in rows.values():
+        del row["settled"]
+    return [SheetPicture(row, row.pop("thumbnail")) for _, row in sorted(rows.items())]
 
 
 def row_lines(output: Path, rows: Iterable[Mapping[str, Any]]) -> str:

@@ -144,7 +144,8 @@ export class ManyView {
     const refused = problem && problemCard(problem, () => this.resume(audit));
     const resume = audit.links.resume && !problem ? el("button", { type: "button", class: "primary", onclick: () => this.resume(audit) }, t("many.resume")) : null;
     if (!audit.links.sheet) {
-      this.place(refused ?? problemCard({ title: t("turn.no_answer"), kind: audit.status, detail: audit.error?.detail ?? "" }), el("p", { class: "many-resume" }, resume), this.chooser());
+      const failed = audit.status === "error" ? (audit.error?.detail ?? "") : t("many.unfinished_words");
+      this.place(refused ?? el("div", { class: "notice notice-caution", role: "status" }, el("p", { class: "notice-title" }, t("many.unfinished")), el("p", {}, failed), el("div", { class: "notice-actions" }, resume)), this.chooser());
       return;
     }
     const { pictures, not_done: rest, without_finding: fine, keep, mean_score: mean } = audit.summary;
