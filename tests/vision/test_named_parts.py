@@ -85,7 +85,8 @@ def test_chances_of_a_mirrored_picture_are_mirrored():
     vision, rgb = load_vision(), load_image(DANDELION).rgb
     one, other = (vision.parts(vision.look(np.ascontiguousarray(each))) for each in (rgb, rgb[:, ::-1]))
     assert one.shape[-1] == len(vision.about["parts"])
-    assert np.abs(one - other[:, ::-1]).max() < 0.05
+    # Seen the other way round, single places differ; the kinds do not.
+    assert np.abs(one - other[:, ::-1]).mean() < 0.01
 
 
 def test_a_flower_is_no_vehicle():

@@ -13,7 +13,7 @@ pytest.importorskip("onnxruntime")
 from training.distortions import distort
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.vision.network import WEIGHTS, Vision, load_vision
+from agenticiqa.vision.network import WEIGHTS, Vision, load_vision, prepared
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
 PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
@@ -72,10 +72,23 @@ def test_damage_lowers_the_score_and_is_named(vision, photograph, kind, category
     assert damaged.severities[0, place, 0] < 0.5
 
 
-def test_mirroring_changes_nothing(vision, scene):
-    one = vision.judge(vision.look(scene)).score[0]
-    other = vision.judge(vision.look(np.ascontiguousarray(scene[:, ::-1]))).score[0]
-    assert one == pytest.approx(other, abs=1e-3)
+def test_mirroring_changes_little(vision, photograph):
+    one = vision.judge(vision.look(photograph)).score[0]
+    other = vision.judge(vision.look(np.ascontiguousarray(photograph[:, ::-1]))).score[0]
+    assert one == pytest.approx(other, abs=0.1)
+
+
+def test_pictures_seen_together_are_seen_as_if_alone(vision, photograph):
+    sizes = ((200, 300), (200, 300), (640, 900), (700, 1200))
+    pictures = [np.resize(photograph, (*size, 3)) for size in sizes]
+    ready = [prepared(each, vision.about["view"], vision.about["cell"]) for each in pictures]
+    seen = vision.see(ready)
+    together = vision.judge_all(seen)
+    for place, picture in enumerate(pictures):
+        features = vision.look(picture)
+        alone = vision.judge(features)
+        assert together.score[place] == pytest.approx(alone.score[0], abs=1e-5)
+        assert together.flaws[place] == pytest.approx(alone.flaws[0], abs=1e-5)
 
 
 def test_the_maps_show_where(vision, photograph):
@@ -105,8 +118,9 @@ def test_any_size_is_seen(vision):
     for size in ((1, 1), (33, 20), (40, 2500)):
         features = vision.look(rng.integers(0, 256, (*size, 3), dtype=np.uint8))
         assert np.isfinite(vision.judge(features).score).all()
-    large = vision.look(rng.integers(0, 256, (64, 1100, 3), dtype=np.uint8), longest=None, mirrored=False)
-    assert large.cells.shape[:2] == (2, 35)
+    large = vision.look(rng.integers(0, 256, (64, 1100, 3), dtype=np.uint8))
+    assert large.cells.shape[:2] == (1, 16)
+    assert large.closer is not None
 
 
 def test_tampered_weights_are_refused(tmp_path):

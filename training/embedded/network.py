@@ -146,28 +146,36 @@ class Layer(nn.Module):
 
 
 class Content(nn.Module):
-    """The whole view (N×3×280×280 in 0..1) to what it shows and how (N×CONTENT)."""
+    """The whole view (N×3×280×280 in 0..1, or of another side) to what it shows and how (N×CONTENT)."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: int = VIEW, depth: int = DEPTH) -> None:
         super().__init__()
+        self.side = view // PATCH
         self.patches = nn.Conv2d(3, WIDTH, PATCH, PATCH)
         self.cls = nn.Parameter(torch.zeros(1, 1, WIDTH))
-        self.position = nn.Parameter(torch.zeros(1, 1 + (VIEW // PATCH) ** 2, WIDTH))
-        self.layers = nn.ModuleList(Layer(0.1 * number / DEPTH) for number in range(DEPTH))
+        self.position = nn.Parameter(torch.zeros(1, 1 + self.side**2, WIDTH))
+        self.layers = nn.ModuleList(Layer(0.1 * number / depth) for number in range(depth))
         self.norm = nn.LayerNorm(WIDTH, eps=1e-6)
         self.register_buffer("mean", torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1), persistent=False)
         self.register_buffer("deviation", torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        return self.seen(x)[0]
+
+    def seen(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Also what the layer at three quarters of the depth, and the last, know of each place (N×places×2·WIDTH)."""
         y = self.patches((x - self.mean) / self.deviation).flatten(2).transpose(1, 2)
         y = torch.cat([self.cls.expand(y.shape[0], -1, -1), y], 1) + self.position
-        for layer in self.layers:
+        middle = y
+        for number, layer in enumerate(self.layers, start=1):
             y = layer(y)
+            if number == len(self.layers) * 3 // 4:
+                middle = y
         y = self.norm(y).float()
         rest = y[:, 1:]
         mean = rest.mean(1)
         spread = ((rest - mean[:, None]) ** 2).mean(1).add(1e-6).sqrt()
-        return torch.cat([y[:, 0], mean, spread], 1)
+        return torch.cat([y[:, 0], mean, spread], 1), torch.cat([middle[:, 1:].float(), rest], 2)
 
 
 AMOUNTS = ("blur", "motion", "noise", "compression", "exposure", "veil", "contrast", "saturation", "sharpening")

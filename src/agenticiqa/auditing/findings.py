@@ -24,7 +24,7 @@ from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vision.appearance.text import text_chance
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import BLANK_DEVIATION
-from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene
+from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene, sort_of
 from agenticiqa.vocabulary import SEVERITIES
 
 _WORDS = read_data("auditing/findings.yaml")
@@ -255,8 +255,6 @@ MEASURED_NAMES = tuple(
     if name not in {"poor", "text_over_picture", *_WORDS["by_category"].values(), *_BY_FLAW.values()}
 )
 """Those in which the vision model has no part."""
-_OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
-_DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
 
 
 def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
@@ -273,7 +271,7 @@ def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
     record = {
         "score": round(reading.score, 3),
         "level": ScoreFusion().map_to_level(reading.score),
-        "sort": _sort(look),
+        "sort": sort_of(reading, look.facts),
         "generated": round(reading.generated, 3),
         "text": text,
     }
@@ -281,16 +279,6 @@ def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
     if text >= TEXT:
         found["text_over_picture"] = "what looks like a line of letters"
     return record, found
-
-
-def _sort(look: Look) -> str:
-    content, sorts = look.facts.content, look.reading.sorts
-    likeliest = max(sorts, key=lambda name: sorts[name])
-    if content != "photograph":
-        # That it is no photograph was measured; which of the drawn sorts it is, the model tells.
-        drawn = content in ("drawn", "page") and likeliest in _DRAWN_SORTS[content]
-        return likeliest if drawn else _OTHERWISE[content]
-    return "generated" if look.reading.generated > 0.5 and likeliest != "screen" else likeliest
 
 
 def _findings(look: Look) -> Findings:

@@ -21,10 +21,7 @@ from agenticiqa.vision.scene import (
     LEVELS,
     Reading,
     Scene,
-    adjusted_by_facts,
-    adjusted_by_focus,
     blur_at_most,
-    looks_blurred_by_focus,
 )
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES, UNCHANGED_OPINION
 
@@ -49,13 +46,9 @@ class Look:
 
     @cached_property
     def reading(self) -> Reading:
-        found = self.scene.read()
         # A part may well be blank (a clear sky): only a whole picture is called no photograph.
-        if self.box is None:
-            found = adjusted_by_facts(found, self.facts)
-            if looks_blurred_by_focus(found):
-                found = adjusted_by_focus(found, self.scene.vision.focus(self.scene.features))
-        elif self.sharp_within > CLEARLY_SHARP:
+        found = self.scene.read_adjusted() if self.box is None else self.scene.read()
+        if self.box is not None and self.sharp_within > CLEARLY_SHARP:
             found = blur_at_most(found, 1 - self.sharp_within, ("out_of_focus", "blurry", "motion_blur"))
         return found if self.beside is None else found.with_levels(self.beside)
 
@@ -72,7 +65,7 @@ class Look:
             slice(int(start / cell), max(int(start / cell) + 1, round((start + length) / cell)))
             for start, length in ((box.y, box.height), (box.x, box.width))
         )
-        focus = float(self.scene.vision.focus(features)[rows, columns].mean())
+        focus = float(self.scene.focus[rows, columns].mean())
         within = focus * (1 - self.reading.presence("Blurs"))
         rgb = np.ascontiguousarray(self.image.rgb[box.rows, box.columns])
         return Look(Scene.of(self.scene.vision, rgb), self.image, box, sharp_within=within)
@@ -88,12 +81,12 @@ class Look:
     @cached_property
     def in_focus(self) -> float:
         """The share of the region that is in focus."""
-        return float(self.scene.vision.focus(self.scene.features).mean())
+        return float(self.scene.focus.mean())
 
     @cached_property
     def sharpest(self) -> float:
         """How much its sharpest tenth is in focus: where nothing is, people call a picture blurry."""
-        return float(np.percentile(self.scene.vision.focus(self.scene.features), 90))
+        return float(np.percentile(self.scene.focus, 90))
 
     def severity_name(self, category: str) -> str:
         """The median of the severities' distribution: a small chance of something bad does not make it seen."""

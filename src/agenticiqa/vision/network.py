@@ -1,12 +1,14 @@
 """The trained vision model, and how networks are opened: weights checked, ONNX Runtime, each loaded once."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -124,7 +126,7 @@ Floats = npt.NDArray[np.float32]
 
 WEIGHTS = Path(__file__).with_name("weights")
 LONGEST = 1024
-"""Pictures with a longer side are large; ``look`` takes another limit."""
+"""Pictures with a longer side are large: seen reduced as a whole, and in a few native windows."""
 FAR, FAR_FROM = 512, 768
 """Pictures whose longer side is above the second number are also seen reduced to the first: as in training."""
 WINDOW = 256
@@ -135,7 +137,6 @@ SMOOTH_PLACES, DARKEST_SMOOTH, LIGHTEST_SMOOTH = 2, 30.0, 225.0
 NATIVE_RESOLUTION_SHARE = {"Noise": 0.6, "Compression": 0.75}
 """What the windows are asked about, with the flaws of these categories, and how much they count beside the reduced
 picture, which hides such damage. Single pixels of large photographs are soft: that is no blur to the eye."""
-TILE = 1024
 REGION_CELLS = 3
 """A place of the map is judged by so many cells across: fewer would be too little to see damage in."""
 
@@ -167,6 +168,10 @@ class Judgement:
     in_focus: Floats
     """The chance that the place is in focus; meant for single places."""
 
+    def place(self, number: int) -> Judgement:
+        """Of one place alone."""
+        return Judgement(**{each.name: getattr(self, each.name)[number : number + 1] for each in fields(Judgement)})
+
 
 @dataclass(frozen=True)
 class Features:
@@ -183,6 +188,48 @@ class Features:
     """Statistics of the whole picture, reduced once more; None for small pictures."""
     closer: Floats | None = None
     """Statistics of windows at native resolution; None where ``cells`` are native."""
+    mean: Floats | None = None
+    """Of all cells, where it is known already; :meth:`Vision.judge_all` makes it otherwise."""
+    in_focus: Floats | None = None
+    """The chance of every cell to be in focus, where it is known already; rows × columns."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A picture as the networks take it: bytes of RGB, made without them."""
+
+    view: Bytes
+    """All of it, squeezed to the side that the content network sees."""
+    whole: Bytes
+    """What the cells are made of: the picture, or a large one reduced; sides are whole cells."""
+    scale: float
+    farther: Bytes | None
+    windows: tuple[Bytes, ...]
+
+
+def prepared(picture: Bytes, side: int, cell: int) -> Prepared:
+    """A picture (H×W×3 RGB) made ready for networks with this side of the view and this cell."""
+    height, width = picture.shape[:2]
+    longer, reduced, scale = max(height, width), Image.fromarray(picture), 1.0
+    windows: tuple[Bytes, ...] = ()
+    if longer > LONGEST:
+        scale = FAR / longer
+        # Most of the way by averaging squares of pixels, which is quick; the last factor of three by the usual filter.
+        step = max(1, int(1 / (3 * scale)))
+        coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
+        reduced = _reduced(Image.fromarray(coarse), scale * step)
+        places = [(height * row // 6, width * column // 6) for row, column in WINDOW_PLACES]
+        smooth = _smooth_places(np.asarray(coarse, np.uint8), WINDOW // step)
+        places += [(row * step, column * step) for row, column in smooth]
+        windows = tuple(_padded(_window(picture, *place), cell) for place in places)
+    far = scale == 1.0 and longer > FAR_FROM
+    return Prepared(
+        view=np.asarray(reduced.resize((side, side), Image.Resampling.BILINEAR)),
+        whole=_padded(np.asarray(reduced), cell),
+        scale=scale,
+        farther=_padded(np.asarray(_reduced(reduced, FAR / longer)), cell) if far else None,
+        windows=windows,
+    )
 
 
 class Vision:
@@ -191,7 +238,7 @@ class Vision:
     def __init__(self, folder: Path = WEIGHTS, threads: int = 0) -> None:
         self.about: dict[str, Any] = described(folder)
         self._sessions = {
-            name: open_session(checked_file(folder / name, expected), threads)
+            name: self._opened(checked_file(folder / name, expected), threads)
             for name, expected in self.about["files"].items()
         }
         self.categories: tuple[str, ...] = tuple(self.about["categories"])
@@ -199,67 +246,52 @@ class Vision:
         self.flaws: dict[str, str] = {flaw["name"]: flaw["category"] for flaw in self.about["flaws"]}
         self.sorts: tuple[str, ...] = tuple(self.about["sorts"])
 
-    def look(self, picture: Bytes, *, longest: int | None = LONGEST, mirrored: bool = True) -> Features:
-        """See a picture (H×W×3 RGB, 8 bit), reduced to ``longest`` unless None; ``mirrored``: its mirror image too."""
-        height, width = picture.shape[:2]
-        longer = max(height, width)
-        if longest is not None and longer > longest:
-            return self._large(picture, min(FAR, longest) / longer)
-        opened = Image.fromarray(picture)
-        content, tokens = self._content(opened, mirrored)
-        cells = self._cells(picture, mirrored)
-        farther = _mean(self._cells(_reduced(opened, FAR / longer), mirrored)) if longer > FAR_FROM else None
-        return Features(cells, content, tokens, 1.0, farther)
+    def _opened(self, data: bytes, threads: int) -> Any:
+        return open_session(data, threads)
 
-    def _large(self, picture: Bytes, scale: float) -> Features:
-        """One look at the whole, without its mirror image, and a few native windows."""
-        height, width = picture.shape[:2]
-        # Most of the way by averaging squares of pixels, which is quick; the last factor of three by the usual filter.
-        step = max(1, int(1 / (3 * scale)))
-        coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
-        reduced = _reduced(Image.fromarray(coarse), scale * step)
-        places = [(height * row // 6, width * column // 6) for row, column in WINDOW_PLACES]
-        smooth = _smooth_places(np.asarray(coarse, np.uint8), WINDOW // step)
-        places += [(row * step, column * step) for row, column in smooth]
-        windows = [self._cells(_window(picture, *place), mirrored=False) for place in places]
-        content, tokens = self._content(Image.fromarray(reduced), mirrored=False)
+    def look(self, picture: Bytes) -> Features:
+        """See a picture (H×W×3 RGB, 8 bit)."""
+        return self.see([prepared(picture, int(self.about["view"]), int(self.about["cell"]))])[0]
+
+    def see(self, pictures: Sequence[Prepared]) -> list[Features]:
+        """See several pictures; each as if it were alone."""
+        return [self._seen(each) for each in pictures]
+
+    def _seen(self, picture: Prepared) -> Features:
+        content, tokens = self._run("content.onnx", view=picture.view[None])
         return Features(
-            cells=self._cells(reduced, mirrored=False),
-            content=content,
-            tokens=tokens,
-            scale=scale,
-            closer=_mean(np.concatenate([cells.reshape(-1, cells.shape[-1]) for cells in windows])),
+            cells=self._cells(picture.whole),
+            content=content[0],
+            tokens=tokens[0],
+            scale=picture.scale,
+            farther=None if picture.farther is None else _mean(self._cells(picture.farther)),
+            closer=closer_of([self._cells(window) for window in picture.windows]),
         )
-
-    def _content(self, opened: Image.Image, mirrored: bool) -> tuple[Floats, Floats]:
-        side = int(self.about["view"])
-        view = np.asarray(opened.resize((side, side), Image.Resampling.BILINEAR))
-        views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
-        content, tokens = self._run("content.onnx", view=views)
-        if mirrored:
-            tokens = np.stack([tokens[0], tokens[1, :, ::-1]])
-        return np.asarray(content.mean(axis=0), np.float32), np.asarray(tokens.mean(axis=0), np.float32)
 
     def judge(self, features: Features, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
         """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
         if places is not None:
             return self._judged(_mean(features.cells[places])[None], features.content)
-        found = self._judged(_mean(features.cells)[None], features.content)
-        if features.farther is not None:
-            farther = self._judged(features.farther[None], features.content)
-            names = ("score", "levels", "damage", "opinion", "trust")
-            found = replace(found, **{name: (getattr(found, name) + getattr(farther, name)) / 2 for name in names})
-        if features.closer is not None:
-            closer = self._judged(features.closer[None], features.content)
+        return self.judge_all([features])
+
+    def judge_all(self, pictures: Sequence[Features]) -> Judgement:
+        """Judge whole pictures from all distances: one place for each."""
+        content = np.stack([each.content for each in pictures])
+        means = [_mean(each.cells) if each.mean is None else each.mean for each in pictures]
+        found = self._judged(np.stack(means), content)
+        values = {field.name: getattr(found, field.name) for field in fields(Judgement)}
+        if far := [place for place, each in enumerate(pictures) if each.farther is not None]:
+            farther = self._judged(_stacked(pictures[place].farther for place in far), content[far])
+            for name in ("score", "levels", "damage", "opinion", "trust"):
+                values[name][far] = (values[name][far] + getattr(farther, name)) / 2
+        if near := [place for place, each in enumerate(pictures) if each.closer is not None]:
+            closer = self._judged(_stacked(pictures[place].closer for place in near), content[near])
             shares = NATIVE_RESOLUTION_SHARE
             of_categories = np.array([shares.get(name, 0.0) for name in self.categories], np.float32)[None, :, None]
             of_flaws = np.array([shares.get(name, 0.0) for name in self.flaws.values()], np.float32)[None]
-            found = replace(
-                found,
-                severities=found.severities + of_categories * (closer.severities - found.severities),
-                flaws=found.flaws + of_flaws * (closer.flaws - found.flaws),
-            )
-        return found
+            for name, share in (("severities", of_categories), ("flaws", of_flaws)):
+                values[name][near] += share * (getattr(closer, name) - values[name][near])
+        return Judgement(**values)
 
     def parts(self, features: Features) -> Floats:
         """The chance of each kind of thing (``about["parts"]``) at each place of the view, rows × columns × kinds."""
@@ -280,31 +312,21 @@ class Vision:
 
     def focus(self, features: Features) -> Floats:
         """The chance of every cell, without its neighbours, to be in focus: rows × columns."""
+        if features.in_focus is not None:
+            return features.in_focus
         rows, columns = features.cells.shape[:2]
         found = self._judged(np.ascontiguousarray(features.cells.reshape(rows * columns, -1)), features.content)
         return np.asarray(found.in_focus.reshape(rows, columns), np.float32)
 
-    def _cells(self, pixels: Bytes, mirrored: bool) -> Floats:
-        """Tiles keep memory bounded; each is a multiple of the cell, so that cells of all tiles make one grid."""
-        pixels = _padded(pixels, int(self.about["cell"]))
-        rows = []
-        for top in range(0, pixels.shape[0], TILE):
-            tiles = []
-            for left in range(0, pixels.shape[1], TILE):
-                tile = np.ascontiguousarray(pixels[None, top : top + TILE, left : left + TILE])
-                found = self._run("local.onnx", picture=tile)[0][0]
-                if mirrored:
-                    other = self._run("local.onnx", picture=np.ascontiguousarray(tile[:, :, ::-1]))[0][0]
-                    found = (found + other[:, ::-1]) / 2
-                tiles.append(found)
-            rows.append(np.concatenate(tiles, axis=1))
-        return np.asarray(np.concatenate(rows, axis=0), np.float32)
+    def _cells(self, pixels: Bytes) -> Floats:
+        return np.asarray(self._run("local.onnx", picture=pixels[None])[0][0], np.float32)
 
     def _judged(self, statistics: Floats, content: Floats) -> Judgement:
-        repeated = np.ascontiguousarray(np.broadcast_to(content, (len(statistics), len(content))))
+        """``content`` of one picture for all places, or of one for each."""
+        repeated = np.ascontiguousarray(np.broadcast_to(content, (len(statistics), content.shape[-1])))
         names = [field.name for field in fields(Judgement)]
         found = self._sessions["joint.onnx"].run(names, {"statistics": statistics, "content": repeated})
-        values = dict(zip(names, (np.asarray(value, np.float32) for value in found), strict=True))
+        values = dict(zip(names, (np.array(value, np.float32) for value in found), strict=True))
         for name in ("score", "damage", "opinion"):
             values[name] = values[name].clip(1, 5)
         return Judgement(**values)
@@ -314,6 +336,7 @@ class Vision:
         return found
 
 
+@loaded_once
 def weights_version() -> str:
     """Changes with the weights; known without loading them."""
     hashes = "".join(sorted(described(WEIGHTS)["files"].values()))
@@ -325,16 +348,25 @@ def _mean(cells: Floats) -> Floats:
     return np.asarray(cells.reshape(-1, cells.shape[-1]).mean(axis=0, dtype=np.float64), np.float32)
 
 
-def _reduced(picture: Image.Image, scale: float) -> Bytes:
+def closer_of(windows: Sequence[Floats]) -> Floats | None:
+    """Statistics of windows together, from the cells of each; None where there is none."""
+    return _mean(np.concatenate([cells.reshape(-1, cells.shape[-1]) for cells in windows])) if windows else None
+
+
+def _stacked(values: Iterable[Floats | None]) -> Floats:
+    return np.stack([each for each in values if each is not None])
+
+
+def _reduced(picture: Image.Image, scale: float) -> Image.Image:
     wanted = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    return np.asarray(picture.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
+    return picture.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0)
 
 
 def _window(picture: Bytes, row: int, column: int) -> Bytes:
     """The window at native resolution about a place, as far as the frame allows."""
     sides = zip(picture.shape, (row, column), strict=False)
     top, left = (min(max(at - WINDOW // 2, 0), max(side - WINDOW, 0)) for side, at in sides)
-    return picture[top : top + WINDOW, left : left + WINDOW]
+    return np.ascontiguousarray(picture[top : top + WINDOW, left : left + WINDOW])
 
 
 def _smooth_places(picture: Bytes, side: int) -> list[tuple[int, int]]:
@@ -353,7 +385,7 @@ def _padded(pixels: Bytes, cell: int) -> Bytes:
     """Mirrored at the right and lower border up to whole cells; a picture smaller than a cell is repeated."""
     height, width = pixels.shape[:2]
     missing = ((0, -height % cell), (0, -width % cell), (0, 0))
-    return np.pad(pixels, missing, mode="symmetric") if any(map(any, missing)) else pixels
+    return np.pad(pixels, missing, mode="symmetric") if any(map(any, missing)) else np.ascontiguousarray(pixels)
 
 
 @loaded_once

@@ -97,7 +97,8 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
     # Below each other: rows stay whole, and only a few of them get a neighbour from another window.
     rgb = np.concatenate(windows(picture))
     # In whole thousandths of a level: the same on every processor, also where a grey lies on the edge of a count.
-    thousandths = rgb.astype(np.uint32) @ np.array([299, 587, 114], np.uint32)
+    red, green, blue = (rgb[..., channel] for channel in range(3))
+    thousandths = red * np.uint32(299) + green * np.uint32(587) + blue * np.uint32(114)
     luma = thousandths / 1000
     centred = luma - luma.mean()
     variance = float(np.mean(centred**2))
@@ -115,7 +116,6 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         flat_share, plain_blocks = min(flat_share, _flat_share(reduced)), min(plain_blocks, _plain_blocks(reduced))
     reached = np.cumsum(counts) / counts.sum()
     darkest, lightest = np.searchsorted(reached, (OUTERMOST, 1 - OUTERMOST))
-    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     largest, smallest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
     return PictureFacts(
         deviation=variance**0.5,

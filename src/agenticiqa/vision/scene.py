@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.network import Features, Floats, LRUCache, Vision
+from agenticiqa.vision.network import Features, Floats, Judgement, LRUCache, Prepared, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vocabulary import flaw_titles, flaws_meant, kind_titles, kinds_seen_as
 
@@ -71,18 +73,50 @@ class Scene:
         seen = cls._seen.get((vision, _digest(pixels)), lambda: (vision.look(pixels), facts_of(pixels)))
         return cls(vision, *seen)
 
+    @classmethod
+    def of_all(cls, vision: Vision, pictures: Sequence[tuple[Prepared, PictureFacts]]) -> list[Scene]:
+        """Several pictures looked at and judged together; each as if it were alone."""
+        seen = vision.see([each for each, _ in pictures])
+        return cls.of_seen(vision, [(each, facts) for each, (_, facts) in zip(seen, pictures, strict=True)])
+
+    @classmethod
+    def of_seen(cls, vision: Vision, pictures: Sequence[tuple[Features, PictureFacts]]) -> list[Scene]:
+        """The same of pictures that were looked at."""
+        seen = [each for each, _ in pictures]
+        judged = vision.judge_all(seen)
+        scenes = [cls(vision, features, facts) for features, facts in pictures]
+        for place, scene in enumerate(scenes):
+            vars(scene)["judgement"] = judged.place(place)
+        return scenes
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """Of the whole picture."""
+        return self.vision.judge(self.features)
+
+    @cached_property
+    def focus(self) -> Floats:
+        """The chance of every cell to be in focus, rows × columns."""
+        return self.vision.focus(self.features)
+
     def read(self) -> Reading:
-        judged = self.vision.judge(self.features)
-        severities = zip(self.vision.categories, judged.severities[0], strict=True)
+        """What the model says of the whole picture."""
+        judged = self.judgement
+        severities = zip(self.vision.categories, judged.severities[0].tolist(), strict=True)
         return Reading(
             score=float(judged.score[0]),
-            level_probabilities=dict(zip(LEVELS, map(float, judged.levels[0]), strict=True)),
-            severity_probabilities={name: tuple(map(float, chances)) for name, chances in severities},
-            kinds=dict(zip(self.vision.kinds, map(float, judged.kinds[0]), strict=True)),
-            flaws=dict(zip(self.vision.flaws, map(float, judged.flaws[0]), strict=True)),
-            sorts=dict(zip(self.vision.sorts, map(float, judged.sorts[0]), strict=True)),
+            level_probabilities=dict(zip(LEVELS, judged.levels[0].tolist(), strict=True)),
+            severity_probabilities={name: tuple(chances) for name, chances in severities},
+            kinds=dict(zip(self.vision.kinds, judged.kinds[0].tolist(), strict=True)),
+            flaws=dict(zip(self.vision.flaws, judged.flaws[0].tolist(), strict=True)),
+            sorts=dict(zip(self.vision.sorts, judged.sorts[0].tolist(), strict=True)),
             generated=float(judged.generated[0]),
         )
+
+    def read_adjusted(self) -> Reading:
+        """The same, corrected by facts and by what a shallow depth of field explains: what answers are made of."""
+        found = adjusted_by_facts(self.read(), self.facts)
+        return adjusted_by_focus(found, self.focus) if looks_blurred_by_focus(found) else found
 
     def score_map(self) -> Floats:
         """The quality of every cell with its neighbours, rows × columns, 1 (bad) to 5."""
@@ -191,6 +225,20 @@ def adjusted_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
         n: (1 - NON_PHOTO_WEIGHT) * p + NON_PHOTO_WEIGHT * fallback[n] for n, p in reading.level_probabilities.items()
     }
     return found.with_levels(levels)
+
+
+_OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
+_DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
+
+
+def sort_of(reading: Reading, facts: PictureFacts) -> str:
+    """Photograph, painting, drawing, sketch, screen, page, generated, noise or blank."""
+    likeliest = max(reading.sorts, key=lambda name: reading.sorts[name])
+    if facts.content != "photograph":
+        # That it is no photograph was measured; which of the drawn sorts it is, the model tells.
+        drawn = facts.content in ("drawn", "page") and likeliest in _DRAWN_SORTS[facts.content]
+        return likeliest if drawn else _OTHERWISE[facts.content]
+    return "generated" if reading.generated > FLAW_THRESHOLD and likeliest != "screen" else likeliest
 
 
 def looks_blurred_by_focus(reading: Reading) -> bool:

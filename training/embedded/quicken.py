@@ -1,0 +1,245 @@
+"""Rewrite the two exported networks so that a CPU runs them in a third of the time; what they compute hardly changes.
+
+    python -m training.embedded.quicken --weights WEIGHTS --views VIEWS.tar --out src/agenticiqa/vision/weights
+
+- local.onnx: borders are a convolution's own (a node that pads makes ONNX Runtime unpack its blocked layout: 0.58 of
+  the time). The same numbers but for rounding.
+- content.onnx: one node for the attention of a layer, the factors behind each matrix multiplied into it, and the 48
+  matrices in 8-bit integers, of which 7 bits are used, so that no processor's sums of pairs overflow and all give the
+  same. They are rounded so that the error of the result is small on ``VIEWS`` (a tar file, as ``distil`` takes them).
+  What goes into them is rounded to 8 bits by picture.
+
+``export`` writes ``WEIGHTS``; the hashes in ``OUT``'s model.json follow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tarfile
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+from PIL import Image
+from training.embedded.network import HEADS, WIDTH
+
+LARGEST_WEIGHT = 64
+VIEWS = 96
+FUSED = "com.microsoft"
+"""The domain of the operations that ONNX Runtime has beyond the standard."""
+
+
+def without_dead_nodes(graph: onnx.GraphProto) -> None:
+    """Leave what the outputs need."""
+    wanted, kept = {each.name for each in graph.output}, []
+    for node in reversed(graph.node):
+        if wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    used = [entry for entry in graph.initializer if entry.name in wanted]
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(reversed(kept))
+    graph.initializer.extend(used)
+
+
+def with_own_borders(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Padding by zeros as an attribute of the convolutions behind it."""
+    graph = model.graph
+    pads = {node.output[0]: node for node in graph.node if node.op_type == "Pad"}
+    asked = onnx.ModelProto()
+    asked.CopyFrom(model)
+    asked.graph.output.extend(
+        helper.make_tensor_value_info(node.input[1], onnx.TensorProto.INT64, None) for node in pads.values()
+    )
+    session = onnxruntime.InferenceSession(asked.SerializeToString())
+    sizes = session.run([node.input[1] for node in pads.values()], {"picture": np.zeros((1, 64, 96, 3), np.uint8)})
+    widths = dict(zip(pads, (list(map(int, each)) for each in sizes), strict=True))
+    for node in graph.node:
+        if node.op_type == "Conv" and node.input[0] in pads:
+            _, _, top, left, _, _, bottom, right = widths[node.input[0]]
+            own = next((each for each in node.attribute if each.name == "pads"), None)
+            assert own is None or not any(own.ints), node.name
+            if own is not None:
+                node.attribute.remove(own)
+            node.attribute.append(helper.make_attribute("pads", [top, left, bottom, right]))
+            node.input[0] = pads[node.input[0]].input[0]
+    without_dead_nodes(graph)
+    return model
+
+
+def unpacked(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Constants computed, weights in 32 bits."""
+    with tempfile.TemporaryDirectory() as folder:
+        options, file = onnxruntime.SessionOptions(), f"{folder}/plain.onnx"
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.optimized_model_filepath = file
+        onnxruntime.InferenceSession(model.SerializeToString(), options)
+        return onnx.load(file)
+
+
+def with_fused_attention(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Each layer's attention as one node between its two matrices."""
+    graph = model.graph
+    added: dict[str, list[onnx.NodeProto]] = {}
+    sizes = numpy_helper.from_array(np.array([WIDTH] * 3), "attention/sizes")
+    graph.initializer.append(sizes)
+    for node in graph.node:
+        if not node.name.endswith("/out/MatMul"):
+            continue
+        layer = node.name.removesuffix("/out/MatMul")
+        names = [f"{layer}/{letter}" for letter in ("query", "key", "value")]
+        added[node.name] = [
+            helper.make_node("Split", [f"{layer}/qkv/Add_output_0", sizes.name], names, f"{layer}/Parts", axis=2),
+            helper.make_node(
+                "MultiHeadAttention", names, [f"{layer}/attention"], f"{layer}/Attention", domain=FUSED,
+                num_heads=HEADS, scale=float((WIDTH // HEADS) ** -0.5),
+            ),
+        ]  # fmt: skip
+        node.input[0] = f"{layer}/attention"
+    nodes = [each for node in graph.node for each in (*added.get(node.name, ()), node)]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    without_dead_nodes(graph)
+    return model
+
+
+def with_factors_inside(model: onnx.ModelProto) -> onnx.ModelProto:
+    """What a layer multiplies its result by, as part of the matrix and the bias before it."""
+    graph = model.graph
+    by_output = {node.output[0]: node for node in graph.node}
+    values = {entry.name: entry for entry in graph.initializer}
+    for node in list(graph.node):
+        factor = next((name for name in node.input if ".scale" in name), None)
+        if node.op_type != "Mul" or factor is None:
+            continue
+        scale = numpy_helper.to_array(values[factor])
+        (inside,) = (name for name in node.input if name != factor)
+        add = by_output[inside]
+        (product,) = (name for name in add.input if name not in values)
+        (bias,) = (name for name in add.input if name in values)
+        for name in (by_output[product].input[1], bias):
+            values[name].CopyFrom(numpy_helper.from_array(numpy_helper.to_array(values[name]) * scale, name))
+        for user in graph.node:
+            for place, name in enumerate(user.input):
+                if name == node.output[0]:
+                    user.input[place] = inside
+    without_dead_nodes(graph)
+    return model
+
+
+def read_views(file: Path, count: int) -> list[np.ndarray]:
+    """Views of 280×280 pixels to measure activations on: the first of a tar file that are no test pictures."""
+    found = []
+    with tarfile.open(file) as packed:
+        for member in packed:
+            stream = packed.extractfile(member)
+            if stream is None or not member.name.startswith("t"):
+                continue
+            found.append(np.asarray(Image.open(stream).convert("RGB"))[None])
+            if len(found) == count:
+                break
+    return found
+
+
+def products_of_inputs(model: onnx.ModelProto, matrices: list[onnx.NodeProto], views: list[np.ndarray]) -> dict:
+    """X'X of what goes into each matrix, over some views."""
+    names = sorted({node.input[0] for node in matrices})
+    asked = onnx.ModelProto()
+    asked.CopyFrom(model)
+    asked.graph.output.extend(helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in names)
+    session = onnxruntime.InferenceSession(asked.SerializeToString())
+    sums: dict[str, np.ndarray] = {}
+    for view in views:
+        for name, values in zip(names, session.run(names, {"view": view}), strict=True):
+            rows = values.reshape(-1, values.shape[-1]).astype(np.float64)
+            sums[name] = sums.get(name, 0) + rows.T @ rows
+    return sums
+
+
+def rounded(weight: np.ndarray, products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers and the step of each column: row by row, each row's rounding error taken back by the rows after it.
+
+    The method of GPTQ (Frantar et al. 2022): what counts is the error of the result on real inputs, whose products the
+    second argument holds.
+    """
+    left = weight.astype(np.float64).copy()
+    step = np.maximum(np.abs(left).max(axis=0), 1e-8) / LARGEST_WEIGHT
+    damped = products + np.eye(len(products)) * 0.01 * np.trace(products) / len(products)
+    inverse = np.linalg.cholesky(np.linalg.inv(damped)).T
+    found = np.zeros(weight.shape, np.int8)
+    for row in range(len(left)):
+        found[row] = np.clip(np.rint(left[row] / step), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        error = (left[row] - found[row] * step) / inverse[row, row]
+        left[row + 1 :] -= np.outer(inverse[row, row + 1 :], error)
+    return found, step.astype(np.float32)
+
+
+def with_integer_sums(model: onnx.ModelProto, views: list[np.ndarray]) -> onnx.ModelProto:
+    """The matrices in whole numbers; what goes into them is rounded when it is there, to 8 bits of its own range."""
+    graph = model.graph
+    values = {entry.name: numpy_helper.to_array(entry) for entry in graph.initializer}
+    matrices = [node for node in graph.node if node.op_type == "MatMul" and node.input[1] in values]
+    products = products_of_inputs(model, matrices, views)
+    graph.initializer.append(numpy_helper.from_array(np.zeros((), np.int8), "no_offset"))
+    nodes = []
+    for node in graph.node:
+        if node not in matrices:
+            nodes.append(node)
+            continue
+        given, weight = node.input
+        whole, step = rounded(values[weight], products[given])
+        graph.initializer.append(numpy_helper.from_array(whole, f"{weight}/int8"))
+        graph.initializer.append(numpy_helper.from_array(step, f"{weight}/step"))
+        parts = [f"{node.name}/{part}" for part in ("rounded", "scale", "zero", "sums", "float", "step")]
+        inside, scale, zero, sums, exact, both = parts
+        nodes += [
+            helper.make_node("DynamicQuantizeLinear", [given], [inside, scale, zero], f"{node.name}/Round"),
+            helper.make_node(
+                "MatMulInteger", [inside, f"{weight}/int8", zero, "no_offset"], [sums], f"{node.name}/Sum"
+            ),
+            helper.make_node("Cast", [sums], [exact], f"{node.name}/Cast", to=onnx.TensorProto.FLOAT),
+            helper.make_node("Mul", [scale, f"{weight}/step"], [both], f"{node.name}/Step"),
+            helper.make_node("Mul", [exact, both], [node.output[0]], f"{node.name}/Scale"),
+        ]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    without_dead_nodes(graph)
+    return model
+
+
+def tidy(model: onnx.ModelProto) -> bytes:
+    """Without what the steps before left in it."""
+    used = {node.domain for node in model.graph.node}
+    kept = [each for each in model.opset_import if each.domain in used]
+    del model.opset_import[:], model.metadata_props[:]
+    model.opset_import.extend(kept)
+    model.ir_version = min(model.ir_version, 9)
+    return bytes(model.SerializeToString())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--views", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    views = read_views(arguments.views, VIEWS)
+    local = with_own_borders(onnx.load(str(arguments.weights / "local.onnx")))
+    content = with_fused_attention(unpacked(onnx.load(str(arguments.weights / "content.onnx"))))
+    files = {"local.onnx": tidy(local), "content.onnx": tidy(with_integer_sums(with_factors_inside(content), views))}
+    description = arguments.out / "model.json"
+    text = description.read_text()
+    for name, data in files.items():
+        (arguments.out / name).write_bytes(data)
+        text = text.replace(json.loads(text)["files"][name], hashlib.sha256(data).hexdigest())
+        print(f"{name}: {len(data) / 1e6:.2f} MB")
+    description.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
