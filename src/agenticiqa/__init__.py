@@ -16,6 +16,7 @@ from agenticiqa._version import __version__
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.encode import encode
+    from agenticiqa.api.rater import Rater
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
     from agenticiqa.auditing.checking import acheck, check
     from agenticiqa.auditing.report import AuditReport
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgenticIQA", "AgenticIQAError", "Assessment", "AuditReport", "BackendError", "Calibration", "Comparison",
     "ConfigError", "ImageError", "Measurement", "Metric", "MetricSpec", "ModelReply", "ModelRequest",
-    "Provider", "QueryError", "Readiness", "Tool", "VLMClient", "__version__", "aassess", "aaudit", "acheck",
+    "Provider", "QueryError", "Rater", "Readiness", "Tool", "VLMClient", "__version__", "aassess", "aaudit", "acheck",
     "acompare", "ameasure", "arun_batch", "assess", "audit", "check", "compare", "encode", "image_quality_tool",
     "measure", "run_batch", "run_pipeline", "stream",
 ]  # fmt: skip
@@ -45,6 +46,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _EXPORTS = {
     "agenticiqa.api.assessor": "AgenticIQA",
     "agenticiqa.api.encode": "encode",
+    "agenticiqa.api.rater": "Rater",
     "agenticiqa.api.verbs": "aassess acompare ameasure assess compare measure stream",
     "agenticiqa.auditing.checking": "acheck check",
     "agenticiqa.auditing.report": "AuditReport",

@@ -22,6 +22,7 @@ from agenticiqa.pictures.formats import readable_names
 from agenticiqa.pictures.images import decode_image, png_bytes
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vision.accelerator import chosen_device
 from agenticiqa.vlm_client import ModelRequest, Question, VLMClient, labelled
 
 EXTRAS = {
@@ -62,6 +63,8 @@ def diagnose(config_dir: Path | None = None) -> Iterator[Diagnosis]:
         else:
             yield Diagnosis(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
     yield Diagnosis("pictures", "ok", f"{readable_names()} files open here")
+    device, why = chosen_device("auto")
+    yield Diagnosis("device of rate", "ok", "CPU" if device == "cpu" else f"GPU: {why}", why if device == "cpu" else "")
     names = default_registry(settings.pipeline.tools).names()
     yield Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
     yield from _backends(settings)

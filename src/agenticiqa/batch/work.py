@@ -1,4 +1,4 @@
-"""What is done with one sample of a batch: assessed by the agents, measured, or looked through for an audit."""
+"""What is done with one sample of a batch: assessed by the agents, measured, rated, or looked through for an audit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agenticiqa._version import __version__
 from agenticiqa.api.measure import Measurer, Pair
 from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.rate_limits import RateLimits, limited_clients
+from agenticiqa.batch.rating import PictureRater
 from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import result_line
 from agenticiqa.batch.sample import Sample
@@ -28,6 +29,7 @@ from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import process_budget
 from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vision.network import weights_version
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ class BatchJob:
     """Measuring tools to run instead of the agents."""
     audit: Literal["full", "quick"] | None = None
     """Look pictures through for an audit instead: with the vision model, or quickly without."""
+    rate: bool = False
+    """Only rate pictures with the vision model."""
     align: Align = "none"
     query: str = DEFAULT_QUERY
     """The question of samples that bring none."""
@@ -100,7 +104,7 @@ class BatchJob:
 
     @property
     def measures_only(self) -> bool:
-        return bool(self.tools) or self.audit is not None
+        return bool(self.tools) or self.audit is not None or self.rate
 
     def with_tool_threads(self, threads: int) -> BatchJob:
         """The same job with at most so many tools side by side: workers share the cores already."""
@@ -119,6 +123,8 @@ class BatchJob:
         pictures = [path if path is None or is_url(path) else os.path.abspath(path) for path in paths]
         if self.audit is not None:
             conditions: list[Any] = ["audit", self.audit, _auditing().AUDIT_VERSION]
+        elif self.rate:
+            conditions = ["rate", weights_version()]
         elif self.measures_only:
             conditions = [list(self.tools), self.align]
         else:
@@ -189,6 +195,9 @@ class SampleWorker:
             pipeline = job.settings.pipeline
             auditor = _auditing().Auditor(job.audit, pipeline.images, process_budget(pipeline.memory))
             self._work: SampleWork = auditor.audit
+        elif job.rate:
+            pipeline = job.settings.pipeline
+            self._work = PictureRater(pipeline.images, process_budget(pipeline.memory)).rate
         elif job.tools:
             self._work = self._measuring()
         else:

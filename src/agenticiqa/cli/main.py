@@ -19,6 +19,7 @@ COMMANDS = {
     "measure": "tools:measure",
     "encode": "encode:encode",
     "batch": "batch:batch",
+    "rate": "rate:rate",
     "audit": "audit:audit",
     "check": "check:check",
     "mcp": "serve:mcp",

@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 from agenticiqa.batch.engines.base import overtime
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
@@ -38,8 +39,21 @@ ABANDONED = 70
 """The exit code of a worker whose runner is gone."""
 
 
+class Worker(Protocol):
+    """Does one task after the other."""
+
+    def work(self, task: Task) -> object: ...
+
+    def close(self) -> None: ...
+
+
 def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     """Do tasks until the other end closes: the runner is done, or gone."""
+    serve_with(lambda: SampleWorker(job.with_tool_threads(threads)), pipe, threads, scratch)
+
+
+def serve_with(make: Callable[[], Worker], pipe: Connection, threads: int, scratch: str) -> None:
+    """The same with any worker."""
     import cv2
 
     # Standard output is the runner's: whatever a tool or library prints here goes where messages go.
@@ -50,7 +64,7 @@ def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     threading.Thread(target=_end_with_the_runner, args=(scratch,), daemon=True, name="watch").start()
     cv2.setNumThreads(threads)
     tempfile.tempdir = scratch
-    worker = SampleWorker(job.with_tool_threads(threads))
+    worker = make()
     with suppress(EOFError, OSError):
         pipe.send(READY)
         while True:

@@ -1,0 +1,443 @@
+"""The trained vision model on a GPU: its ONNX graphs run by PyTorch, many pictures at a time.
+
+PyTorch rather than ONNX Runtime's CUDA build: that one replaces the files of the build for the CPU, which the core
+install brings, and whoever has a GPU for pictures has PyTorch with a CUDA of its own beside it. Half precision where it
+is safe (matrices and convolutions), single precision for sums of squares and everything behind them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.errors import MissingExtraError
+from agenticiqa.vision.network import (
+    FAR,
+    FAR_FROM,
+    WEIGHTS,
+    Features,
+    Floats,
+    Prepared,
+    Vision,
+    load_vision,
+    loaded_once,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = npt.NDArray[Any]
+Device = Literal["auto", "cpu", "cuda"]
+PIXELS_AT_ONCE = 64 * 512 * 512
+"""How much of one size goes through the convolutional network together."""
+
+
+def chosen_device(asked: Device) -> tuple[Literal["cpu", "cuda"], str]:
+    """Where the model runs, and why there; a GPU that was asked for by name and cannot be used raises."""
+    why = _why_no_gpu() if asked != "cpu" else "as asked"
+    if why is None:
+        import torch
+
+        return "cuda", torch.cuda.get_device_name()
+    if asked == "cuda":
+        raise MissingExtraError(f"No GPU can be used: {why}.", hint="--device cpu works without one.")
+    return "cpu", why
+
+
+def _why_no_gpu() -> str | None:
+    try:
+        import onnx  # noqa: F401
+        import torch
+    except ImportError:
+        return "PyTorch or onnx is not installed (pip install 'agenticiqa[gpu]')"
+    if not torch.cuda.is_available():
+        built = torch.version.cuda
+        return "PyTorch sees no GPU" if built else "this PyTorch is built for the CPU only"
+    try:
+        # A driver that does not fit is told only when something runs.
+        torch.zeros(1, device="cuda").add_(1).item()
+    except RuntimeError as error:
+        return f"the GPU does not answer ({str(error).splitlines()[0]})"
+    return None
+
+
+@loaded_once
+def vision_on(device: Literal["cpu", "cuda"]) -> Vision:
+    """The shipped model on a device; each is loaded once."""
+    return load_vision() if device == "cpu" else BatchVision()
+
+
+class BatchVision(Vision):
+    """The model in PyTorch. Several pictures are seen together; what it says of each does not depend on the others."""
+
+    def __init__(self, folder: Path = WEIGHTS, device: str = "cuda") -> None:
+        self._device = device
+        super().__init__(folder)
+
+    def _opened(self, data: bytes, _: int) -> Any:
+        return TorchGraph(data, self._device)
+
+    def see(self, pictures: Sequence[Prepared]) -> list[Features]:
+        views = self._to_device(np.stack([each.view for each in pictures]))
+        pieces = [piece for each in pictures for piece in (each.whole, each.farther, *each.windows)]
+        cells = iter(self._many_cells([piece for piece in pieces if piece is not None]))
+        parts = []
+        for each in pictures:
+            whole = next(cells)
+            farther = _mean_of([next(cells)] if each.farther is not None else [])
+            parts.append((whole, each.scale, farther, _mean_of([next(cells) for _ in each.windows])))
+        return self._features(views, parts)
+
+    def see_tensor(self, pictures: Tensor) -> list[Features]:
+        """Pictures of one size on the device (N×H×W×3 bytes, none larger than LONGEST), seen where they are."""
+        from torch.nn import functional
+
+        cell, side = int(self.about["cell"]), int(self.about["view"])
+        height, width = pictures.shape[1:3]
+        planes = pictures.permute(0, 3, 1, 2).float()
+
+        def resized(size: tuple[int, int], mode: str) -> Tensor:
+            found = functional.interpolate(planes, size, mode=mode, antialias=True)
+            return found.round().clamp(0, 255).byte().permute(0, 2, 3, 1)
+
+        def cells_of(some: Tensor) -> Tensor:
+            for axis in (1, 2):
+                missing = -some.shape[axis] % cell
+                some = _joined({"axis": axis}, some, some.flip(axis).narrow(axis, 0, missing)) if missing else some
+            found: list[Tensor] = self._sessions["local.onnx"].tensors({"picture": some.byte()})
+            return found[0]
+
+        longer = max(height, width)
+        far: list[Floats | None] = [None] * len(pictures)
+        if longer > FAR_FROM:
+            size = (max(1, round(height * FAR / longer)), max(1, round(width * FAR / longer)))
+            far = [_mean_of([each]) for each in cells_of(resized(size, "bicubic"))]
+        parts = [(each, 1.0, farther, None) for each, farther in zip(cells_of(pictures), far, strict=True)]
+        return self._features(resized((side, side), "bilinear"), parts)
+
+    def _features(
+        self, views: Tensor, parts: Sequence[tuple[Tensor, float, Floats | None, Floats | None]]
+    ) -> list[Features]:
+        """Of each picture its cells, scale, and statistics from farther and closer; focus is judged on the device."""
+        import torch
+
+        content, tokens = self._sessions["content.onnx"].tensors({"view": views})
+        flat = [cells.reshape(-1, cells.shape[-1]) for cells, *_ in parts]
+        repeated = torch.cat([one[None].expand(len(own), -1) for one, own in zip(content, flat, strict=True)])
+        (sharp,) = self._sessions["joint.onnx"].tensors(
+            {"statistics": torch.cat(flat), "content": repeated}, ["in_focus"]
+        )
+        focus = sharp.split([len(own) for own in flat])
+        shown = zip(parts, content.cpu().numpy(), tokens.cpu().numpy(), focus, strict=True)
+        return [
+            Features(
+                cells.cpu().numpy(), one, places, scale, farther, closer, _mean_of([cells]),
+                each.reshape(cells.shape[:2]).cpu().numpy(),
+            )
+            for (cells, scale, farther, closer), one, places, each in shown
+        ]  # fmt: skip
+
+    def _many_cells(self, pieces: Sequence[Array]) -> list[Tensor]:
+        by_size = defaultdict(list)
+        for place, piece in enumerate(pieces):
+            by_size[piece.shape].append(place)
+        found: dict[int, Tensor] = {}
+        for (height, width, _), places in by_size.items():
+            step = max(1, PIXELS_AT_ONCE // (height * width))
+            for start in range(0, len(places), step):
+                some = places[start : start + step]
+                stacked = self._to_device(np.stack([pieces[place] for place in some]))
+                (cells,) = self._sessions["local.onnx"].tensors({"picture": stacked})
+                found |= dict(zip(some, cells, strict=True))
+        return [found[place] for place in range(len(pieces))]
+
+    def _to_device(self, values: Array) -> Tensor:
+        import torch
+
+        return torch.from_numpy(values).to(self._device, non_blocking=True)
+
+
+def _mean_of(pieces: Sequence[Tensor]) -> Floats | None:
+    """Statistics of cells together, in double precision; None where there are none."""
+    import torch
+
+    if not pieces:
+        return None
+    cells = torch.cat([each.reshape(-1, each.shape[-1]) for each in pieces])
+    return np.asarray(cells.double().mean(0).float().cpu().numpy(), np.float32)
+
+
+class TorchGraph:
+    """An ONNX graph of ours, node by node in PyTorch.
+
+    Knows the operations of the shipped graphs and no others. What the graph rounds to 8-bit
+    integers is rounded here too, and multiplied as floats.
+    """
+
+    def __init__(self, data: bytes, device: str = "cuda") -> None:
+        import onnx
+        import torch
+        from onnx import numpy_helper
+
+        graph = onnx.load_from_string(data).graph
+        self.device, self.outputs = device, [each.name for each in graph.output]
+        self.nodes = [(each.op_type, list(each.input), list(each.output), _attributes(each)) for each in graph.node]
+        self.known: dict[str, Any] = {}
+        for entry in graph.initializer:
+            values = numpy_helper.to_array(entry)
+            # Numbers that say shapes and places stay where Python reads them without waiting for the device.
+            is_shape = values.dtype == np.int64
+            self.known[entry.name] = torch.from_numpy(values.copy()).to("cpu" if is_shape else device)
+        self._fold()
+
+    def _fold(self) -> None:
+        """Run once what depends on no input: unpacked weights, constants."""
+        rest = []
+        with _without_gradients(self.device):
+            for node in self.nodes:
+                if all(name in self.known for name in node[1] if name):
+                    self._run_node(node, self.known)
+                else:
+                    rest.append(node)
+        self.nodes = rest
+        used = {name for node in rest for name in node[1]} | set(self.outputs)
+        self.known = {name: value for name, value in self.known.items() if name in used}
+
+    def run(self, names: Sequence[str] | None, inputs: Mapping[str, Array]) -> list[Array]:
+        """As a session of ONNX Runtime does."""
+        import torch
+
+        given = {name: torch.from_numpy(np.array(values)).to(self.device) for name, values in inputs.items()}
+        return [each.float().cpu().numpy() for each in self.tensors(given, names)]
+
+    def tensors(self, inputs: Mapping[str, Tensor], names: Sequence[str] | None = None) -> list[Tensor]:
+        """The outputs, on the device, of inputs that are there."""
+        with _without_gradients(self.device, half=True):
+            values = dict(self.known) | dict(inputs)
+            for node in self.nodes:
+                self._run_node(node, values)
+            return [values[name].float() for name in names or self.outputs]
+
+    def _run_node(self, node: tuple[str, list[str], list[str], dict[str, Any]], values: dict[str, Any]) -> None:
+        kind, inputs, outputs, attributes = node
+        given = [values[name] if name else None for name in inputs]
+        found = _OPERATIONS[kind](attributes, *given)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        values.update(zip(outputs, found, strict=False))
+
+
+@contextmanager
+def _without_gradients(device: str, *, half: bool = False) -> Iterator[None]:
+    import torch
+
+    with torch.inference_mode(), torch.autocast(device, torch.float16, enabled=half and device == "cuda"):
+        yield
+
+
+def _attributes(node: Any) -> dict[str, Any]:
+    from onnx import helper, numpy_helper
+
+    found = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    return {name: numpy_helper.to_array(value) if name == "value" else value for name, value in found.items()}
+
+
+def _numbers(value: Any) -> list[int]:
+    return [int(each) for each in value.reshape(-1).tolist()]
+
+
+def _constant(attributes: dict[str, Any]) -> Any:
+    import torch
+
+    return torch.from_numpy(np.array(attributes["value"]))
+
+
+def _shape_of_constant(attributes: dict[str, Any], shape: Any) -> Any:
+    import torch
+
+    value = attributes.get("value", np.zeros(1, np.float32))
+    return torch.from_numpy(np.broadcast_to(value, _numbers(shape)).copy())
+
+
+def _cast(attributes: dict[str, Any], value: Any) -> Any:
+    import torch
+
+    kinds = {1: torch.float32, 6: torch.int32, 7: torch.int64, 9: torch.bool, 10: torch.float16, 3: torch.int8}
+    return value.to(kinds[attributes["to"]])
+
+
+def _sliced(_: dict[str, Any], value: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    begins, finishes = _numbers(starts), _numbers(ends)
+    along = _numbers(axes) if axes is not None else list(range(len(begins)))
+    by = _numbers(steps) if steps is not None else [1] * len(begins)
+    for begin, end, axis, step in zip(begins, finishes, along, by, strict=True):
+        if step < 0:
+            value = value.flip(axis)
+            begin, end, step = -1 - begin, -1 - end, -step  # noqa: PLW2901 - the same places, counted from the other end
+            begin, end = begin + value.shape[axis] * (begin < 0), end + value.shape[axis] * (end < 0)  # noqa: PLW2901
+        places = slice(begin, min(end, value.shape[axis]), step)
+        value = value[(slice(None),) * (axis % value.ndim) + (places,)]
+    return value
+
+
+def _reshaped(_: dict[str, Any], value: Any, shape: Any) -> Any:
+    wanted = [value.shape[place] if side == 0 else side for place, side in enumerate(_numbers(shape))]
+    return value.reshape(wanted)
+
+
+def _convolved(attributes: dict[str, Any], value: Any, weight: Any, bias: Any = None) -> Any:
+    import torch
+    from torch.nn import functional
+
+    pictures, channels, height, width = value.shape
+    stride, groups = attributes.get("strides", [1, 1]), attributes.get("group", 1)
+    if weight.shape[2:] == (1, 1) and groups == 1 and list(stride) == [1, 1]:
+        found = weight.reshape(len(weight), channels) @ value.reshape(pictures, channels, height * width)
+        found = found if bias is None else found + bias[:, None]
+        return found.reshape(pictures, len(weight), height, width)
+    top, left, bottom, right = attributes.get("pads", [0, 0, 0, 0])
+    if (top, left) != (bottom, right):
+        value, (top, left) = functional.pad(value, (left, right, top, bottom)), (0, 0)
+    # cuDNN plans every new size of picture for seconds; what PyTorch has itself for single channels needs no plan.
+    with torch.backends.cudnn.flags(enabled=False):
+        return functional.conv2d(value, weight, bias, stride=stride, padding=(top, left), groups=groups)
+
+
+def _pooled(attributes: dict[str, Any], value: Any) -> Any:
+    from torch.nn import functional
+
+    return functional.avg_pool2d(value, attributes["kernel_shape"], attributes.get("strides"))
+
+
+def _normalised(attributes: dict[str, Any], value: Any, scale: Any, bias: Any) -> Any:
+    from torch.nn import functional
+
+    return functional.layer_norm(value, value.shape[-1:], scale, bias, attributes.get("epsilon", 1e-5))
+
+
+def _reduced(name: str) -> Callable[..., Any]:
+    def run(attributes: dict[str, Any], value: Any, axes: Any = None) -> Any:
+        along = attributes.get("axes") or _numbers(axes)
+        return getattr(value, name)(tuple(along), keepdim=bool(attributes.get("keepdims", 1)))
+
+    return run
+
+
+def _split(attributes: dict[str, Any], value: Any, sizes: Any = None) -> Any:
+    axis = attributes.get("axis", 0)
+    if sizes is not None:
+        return value.split(_numbers(sizes), axis)
+    return value.chunk(int(attributes["num_outputs"]), axis)
+
+
+def _unsqueezed(_: dict[str, Any], value: Any, axes: Any) -> Any:
+    for axis in sorted(_numbers(axes)):
+        value = value.unsqueeze(axis)
+    return value
+
+
+def _squeezed(_: dict[str, Any], value: Any, axes: Any) -> Any:
+    return value.squeeze(tuple(_numbers(axes)))
+
+
+def _gathered(attributes: dict[str, Any], value: Any, places: Any) -> Any:
+    axis = attributes.get("axis", 0)
+    found = value.index_select(axis, places.reshape(-1).to(value.device))
+    return found.reshape([*value.shape[:axis], *places.shape, *value.shape[axis + 1 :]])
+
+
+def _shape(_: dict[str, Any], value: Any) -> Any:
+    import torch
+
+    return torch.tensor(value.shape)
+
+
+def _expanded(_: dict[str, Any], value: Any, shape: Any) -> Any:
+    wanted = _numbers(shape)
+    sides = [1] * (len(wanted) - value.ndim) + list(value.shape)
+    return value.expand([max(pair) for pair in zip(sides, wanted, strict=True)])
+
+
+def _rounded(_: dict[str, Any], value: Any) -> Any:
+    """Rounded to 8 bits as a CPU does, each picture by itself; given back as the values that the steps stand for."""
+    import torch
+
+    exact, axes = value.float(), tuple(range(1, value.ndim))
+    low, high = exact.amin(axes, keepdim=True).clamp_max(0), exact.amax(axes, keepdim=True).clamp_min(0)
+    step = ((high - low) / 255).clamp_min(1e-12)
+    zero = (-low / step).round()
+    steps = ((exact / step).round() + zero).clamp(0, 255) - zero
+    return steps * step, torch.ones((), device=value.device), torch.zeros((), device=value.device)
+
+
+def _joined(attributes: dict[str, Any], *values: Any) -> Any:
+    import torch
+
+    return torch.cat(_same_place(values), attributes["axis"])
+
+
+def _same_place(values: Sequence[Any]) -> list[Any]:
+    """A constant beside values on the device goes there."""
+    device = next((each.device for each in values if each.device.type != "cpu"), values[0].device)
+    return [each.to(device) for each in values]
+
+
+def _attention(attributes: dict[str, Any], *parts: Any) -> Any:
+    from torch.nn import functional
+
+    heads, (pictures, places, width) = attributes["num_heads"], parts[0].shape
+    query, key, value = (each.reshape(pictures, places, heads, width // heads).transpose(1, 2) for each in parts)
+    found = functional.scaled_dot_product_attention(query, key, value, scale=attributes["scale"])
+    return found.transpose(1, 2).reshape(pictures, places, width)
+
+
+def _linear(attributes: dict[str, Any], value: Any, weight: Any, bias: Any) -> Any:
+    from torch.nn import functional
+
+    return functional.linear(value, weight if attributes.get("transB") else weight.T, bias)
+
+
+def _on_torch(name: str) -> Callable[..., Any]:
+    def run(_: dict[str, Any], *values: Any) -> Any:
+        import torch
+
+        return getattr(torch, name)(*_same_place(values))
+
+    return run
+
+
+def _clipped(_: dict[str, Any], value: Any, low: Any = None, high: Any = None) -> Any:
+    bounds = [None if each is None else each.item() for each in (low, high)]
+    return value.clamp(*bounds)
+
+
+def _whole_division(_: dict[str, Any], first: Any, second: Any) -> Any:
+    first, second = _same_place([first, second])
+    return first / second if first.is_floating_point() else first // second
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "AveragePool": _pooled, "Cast": _cast, "Clip": _clipped, "Concat": _joined, "Constant": _constant,
+    "ConstantOfShape": _shape_of_constant, "Conv": _convolved, "Div": _whole_division,
+    "DynamicQuantizeLinear": _rounded, "Expand": _expanded, "Gather": _gathered, "Gemm": _linear,
+    "LayerNormalization": _normalised,
+    "MultiHeadAttention": _attention,
+    "MatMulInteger": lambda _, value, weight, *_zero: value @ weight.to(value.dtype),
+    "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
+    "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped, "Shape": _shape, "Slice": _sliced,
+    "Softmax": lambda attributes, value: value.softmax(attributes.get("axis", -1)),
+    "Softplus": lambda _, value: value.float().exp().log1p().where(value < 20, value.float()),
+    "Split": _split, "Squeeze": _squeezed, "Transpose": lambda attributes, value: value.permute(attributes["perm"]),
+    "Unsqueeze": _unsqueezed,
+    **{name: _on_torch(own) for name, own in {
+        "Add": "add", "Equal": "eq", "Erf": "erf", "Greater": "gt", "Less": "lt", "Log": "log", "MatMul": "matmul",
+        "Max": "maximum", "Min": "minimum", "Mod": "remainder", "Mul": "mul", "Pow": "pow", "Sigmoid": "sigmoid",
+        "Sqrt": "sqrt", "Sub": "sub", "Where": "where",
+    }.items()},
+}  # fmt: skip
+"""What each operation of the shipped graphs is in PyTorch."""

@@ -1,0 +1,167 @@
+"""``agenticiqa rate``: the same numbers as ``assess``, from every kind of source, into every kind of table."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+import agenticiqa
+from agenticiqa.batch.rating import COLUMNS
+from support.pictures import distorted, save, scene
+
+COUNT = 4
+
+
+@pytest.fixture
+def shots(folder):
+    """Some pictures of a few sizes, one of them large enough to be looked at in windows, and one that is broken."""
+    (folder / "shots").mkdir()
+    for number, size in enumerate(((96, 128), (200, 150), (820, 500), (700, 1100))):
+        save(folder / "shots" / f"{number}.jpg", distorted(scene(*size), 4 * number))
+    (folder / "shots" / "broken.jpg").write_bytes(b"\xff\xd8\xff no picture")
+    return folder / "shots"
+
+
+def rows_of(file):
+    return {row["id"]: row for row in pq.read_table(file).to_pylist()}
+
+
+def test_scores_are_those_of_assess(run, shots, folder):
+    done = run("rate", "shots", "-o", "scores.parquet", "--device", "cpu", "-w", "1")
+    assert done.code == 2, done.err
+    rows = rows_of(folder / "scores.parquet")
+    assert list(rows) == ["0.jpg", "1.jpg", "2.jpg", "3.jpg", "broken.jpg"]
+    for number in range(COUNT):
+        row, told = rows[f"{number}.jpg"], agenticiqa.assess(shots / f"{number}.jpg")
+        assert row["score"] == pytest.approx(told.score, abs=1e-4)
+        low, high = told.summarizer_result.score_interval
+        assert (row["low"], row["high"]) == (pytest.approx(low, abs=1e-3), pytest.approx(high, abs=1e-3))
+        assert row["level"] == told.answer
+        assert sum(row["levels"]) == pytest.approx(1, abs=1e-3)
+        with Image.open(shots / f"{number}.jpg") as opened:
+            assert (row["width"], row["height"]) == opened.size
+    broken = rows["broken.jpg"]
+    assert broken["score"] is None
+    assert "broken.jpg" in broken["error"]
+    assert not (folder / "scores.parquet.part").exists()
+
+
+def test_tables_lists_and_what_survives(run, shots, folder):
+    (shots / "broken.jpg").unlink()
+    done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", "score >= 1 and sort != 'page'", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["ok"], done.json["kept"]) == (COUNT, COUNT)
+    assert (folder / "s.csv.kept.txt").read_text().splitlines() == [f"shots/{n}.jpg" for n in range(COUNT)]
+    assert (folder / "s.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
+    run("rate", "shots", "-o", "s.jsonl", "-w", "1", "--keep", "score > 5 or not level", "--kept", "none.txt")
+    assert [json.loads(line)["id"] for line in (folder / "s.jsonl").open()] == [f"{n}.jpg" for n in range(COUNT)]
+    assert (folder / "none.txt").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("score >", "cannot be read"),
+        ("beauty > 3", "no column 'beauty'"),
+        ("__import__('os').system('true')", "not understood"),
+        ("score ** 99999999", "not understood"),
+    ],
+)
+def test_conditions_that_are_refused(run, shots, folder, condition, words):
+    done = run("rate", "shots", "-o", "s.csv", "--keep", condition)
+    assert done.code == 1
+    assert words in done.err
+    assert not (folder / "s.csv").exists()
+
+
+def test_a_condition_that_compares_apples_and_pears(run, shots):
+    done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", "score > 'high'")
+    assert done.code == 1
+    assert "cannot be compared" in done.err
+
+
+def test_shards_tables_and_datasets(run, shots, folder):
+    """Pictures inside other files have the scores that they have by themselves."""
+    files = [shots / f"{number}.jpg" for number in range(COUNT)]
+    with tarfile.open(folder / "shard-0.tar", "w") as shard:
+        for file in files:
+            about = tarfile.TarInfo(f"{file.stem}.jpg")
+            about.size = file.stat().st_size
+            shard.addfile(about, io.BytesIO(file.read_bytes()))
+            shard.addfile(tarfile.TarInfo(f"{file.stem}.json"))
+    data = [file.read_bytes() for file in files]
+    pq.write_table(pa.table({"label": range(COUNT), "image": [{"bytes": each, "path": None} for each in data]}),
+                   folder / "bytes.parquet", row_group_size=3)  # fmt: skip
+    pq.write_table(pa.table({"path": [str(file) for file in files]}), folder / "paths.parquet")
+    (folder / "dataset").mkdir()
+    table = pa.table({"image": [{"bytes": each, "path": None} for each in data]})
+    with pa.ipc.new_stream(folder / "dataset" / "data-00000-of-00001.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    (folder / "dataset" / "state.json").write_text('{"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}')
+    (folder / "dataset" / "dataset_info.json").write_text("{}")
+    (shots / "broken.jpg").unlink()
+    run("rate", "shots", "-o", "plain.parquet", "-w", "1")
+    wanted = [row["score"] for row in rows_of(folder / "plain.parquet").values()]
+    for source in ("shard-0.tar", "bytes.parquet", "paths.parquet", "dataset"):
+        done = run("rate", source, "-o", "inside.parquet", "-w", "1", "--overwrite")
+        assert done.code == 0, (source, done.err)
+        assert [row["score"] for row in rows_of(folder / "inside.parquet").values()] == wanted, source
+
+
+@pytest.mark.parametrize("name", ["cut.tar", "no.parquet"])
+def test_containers_that_are_none(run, folder, name):
+    (folder / name).write_bytes(b"not what its name says" * 40)
+    done = run("rate", name, "-o", "s.csv")
+    assert done.code == 1
+    assert name in done.err
+
+
+def test_an_output_that_is_there_and_one_of_no_known_kind(run, shots, folder):
+    (folder / "s.csv").write_text("mine")
+    assert "--overwrite" in run("rate", "shots", "-o", "s.csv").err
+    assert (folder / "s.csv").read_text() == "mine"
+    assert ".parquet, .csv or .jsonl" in run("rate", "shots", "-o", "s.xlsx").err
+
+
+def test_no_gpu_is_told_and_one_that_is_asked_for_is_missed(run, shots, monkeypatch):
+    monkeypatch.setattr("agenticiqa.vision.accelerator._why_no_gpu", lambda: "there is none")
+    done = run("rate", "shots", "-o", "s.csv", "-w", "1")
+    assert "there is none" in done.err
+    done = run("rate", "shots", "-o", "t.csv", "--device", "cuda")
+    assert done.code == 1
+    assert "No GPU can be used: there is none" in done.err
+
+
+def test_killed_and_resumed_each_picture_once(shots, folder):
+    """SIGKILL in the middle: what was rated stays rated, and nothing is there twice."""
+    for number in range(COUNT, 40):
+        save(shots / f"{number}.jpg", distorted(scene(160, 200), number))
+    command = [sys.executable, "-m", "agenticiqa", "rate", "shots", "-o", "s.parquet", "-w", "1", "--device", "cpu"]
+    lines = folder / "s.parquet.part"
+    running = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+    while not lines.exists() or lines.read_bytes().count(b"\n") < 3:
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    kept = lines.read_bytes().splitlines()[:3]
+    assert not (folder / "s.parquet").exists()
+    assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 1, (
+        "holds results already"
+    )
+    done = subprocess.run([*command, "--resume"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    rows = rows_of(folder / "s.parquet")
+    assert len(rows) == len(pq.read_table(folder / "s.parquet")) == 41
+    assert all(json.loads(line)["sample_id"] in rows for line in kept)
