@@ -256,15 +256,18 @@ MEASURED_NAMES = tuple(
 )
 """Those in which the vision model has no part."""
 _OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
-_DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
+_DRAWN_SORTS = {
+    "drawn": ("screen", "painting", "drawing", "sketch", "document"),
+    "page": ("screen", "sketch", "document"),
+}
 
 
 def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
     """The model's part of a picture's record, and what it finds; nothing of a picture that is too small for it.
 
     ``score``: 1 (bad) to 5 (excellent), as the tool AIQA_NR gives it; ``level``: the score as a letter, A (excellent)
-    to E (bad); ``sort``: photograph, painting, drawing, sketch, screen, page, generated, noise or blank;
-    ``generated``: the chance that the picture comes from a generator.
+    to E (bad); ``sort``: photograph, painting, drawing, sketch, screen, document, page, generated, noise or
+    blank; ``generated``: the chance that the picture comes from a generator.
     """
     if min(image.size) < LEAST_SIDE:
         return {}, {}
@@ -284,8 +287,7 @@ def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
 
 
 def _sort(look: Look) -> str:
-    content, sorts = look.facts.content, look.reading.sorts
-    likeliest = max(sorts, key=lambda name: sorts[name])
+    content, likeliest = look.facts.content, look.reading.sort
     if content != "photograph":
         # That it is no photograph was measured; which of the drawn sorts it is, the model tells.
         drawn = content in ("drawn", "page") and likeliest in _DRAWN_SORTS[content]

@@ -64,6 +64,10 @@ class Look:
         """Of the whole picture, whichever part is looked at."""
         return self.scene.facts if self.box is None else facts_of(self.image.rgb)
 
+    @property
+    def is_photograph(self) -> bool:
+        return self.facts.content == "photograph" and self.reading.sort == "photograph"
+
     def part(self, box: Box) -> Look:
         """A look at a region as a picture of its own: within its picture, soft parts would pass as intended."""
         features = self.scene.features

@@ -32,7 +32,7 @@ class Reading:
     flaws: dict[str, float]
     """Chance of each flaw of photographs as taken; above one half it is there."""
     sorts: dict[str, float]
-    """Probability of each sort of picture: photograph, painting, drawing, sketch, screen."""
+    """Probability of each sort of picture: photograph, painting, drawing, sketch, screen, document."""
     generated: float
     """Chance that the picture comes from a generator."""
 
@@ -47,6 +47,11 @@ class Reading:
     def with_levels(self, levels: dict[int, float]) -> Reading:
         """The same with other chances of the levels, and the score that follows from them."""
         return replace(self, level_probabilities=levels, score=sum(level * p for level, p in levels.items()))
+
+    @property
+    def sort(self) -> str:
+        """The likeliest sort of picture."""
+        return max(self.sorts, key=lambda name: self.sorts[name])
 
     def presence(self, category: str) -> float:
         """The chance that a category is visible at all."""
@@ -198,12 +203,15 @@ def looks_blurred_by_focus(reading: Reading) -> bool:
     return reading.presence(_BLUR) > 0.5 and reading.flaws["motion_blur"] < 0.5
 
 
-def adjusted_by_focus(reading: Reading, focus: Floats) -> Reading:
-    """A clearly sharp part before a soft rest is a choice of depth, no blurred picture. ``focus``: chances by place."""
+def is_shallow(focus: Floats) -> bool:
+    """Whether a clearly sharp part stands before a soft rest. ``focus``: chances by place."""
     sharp = float((focus > CLEARLY_IN_FOCUS).mean())
-    if sharp < LEAST_IN_FOCUS or float(np.median(focus)) > REST_IN_FOCUS:
-        return reading
-    return blur_at_most(reading, INTENDED_BLUR_CHANCE, ("out_of_focus", "blurry"))
+    return sharp >= LEAST_IN_FOCUS and float(np.median(focus)) <= REST_IN_FOCUS
+
+
+def adjusted_by_focus(reading: Reading, focus: Floats) -> Reading:
+    """A clearly sharp part before a soft rest is a choice of depth, no blurred picture."""
+    return blur_at_most(reading, INTENDED_BLUR_CHANCE, ("out_of_focus", "blurry")) if is_shallow(focus) else reading
 
 
 def blur_at_most(reading: Reading, most: float, flaws: tuple[str, ...]) -> Reading:
