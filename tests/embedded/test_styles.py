@@ -18,10 +18,11 @@ SHALLOW_DEPTH = "a shallow depth of field"
 
 
 def look_at(pixels, focus=SHARP, damaged=None, sorts=None):
-    scene = SimpleNamespace(vision=SimpleNamespace(focus=lambda _: focus), features=None, facts=facts_of(pixels))
-    look = Look(scene, loaded(pixels))
-    look.__dict__["reading"] = made_look(damaged, sorts=sorts).reading
-    return look
+    reading = made_look(damaged, sorts=sorts).reading
+    vision = SimpleNamespace(focus=lambda _: focus)
+    return Look(
+        SimpleNamespace(vision=vision, features=None, facts=facts_of(pixels), read=lambda: reading), loaded(pixels)
+    )
 
 
 def textured(low, high, *, colour=0.0, share=1.0):
@@ -53,10 +54,13 @@ def test_lit_parts_in_the_dark_are_a_low_key_unless_the_exposure_is_wrong():
     assert styles(look_at(textured(0, 30, colour=0.4))) == [], "dark without lights is only dark"
 
 
-def test_a_sharp_part_before_a_soft_rest_is_a_shallow_depth_of_field_unless_it_is_blurred():
+def test_what_looks_blurred_is_a_shallow_depth_of_field_where_a_sharp_part_stands_before_a_soft_rest():
     picture = textured(40, 220, colour=0.4)
-    assert styles(look_at(picture, SHALLOW)) == [SHALLOW_DEPTH]
-    assert styles(look_at(picture, SHALLOW, damaged={"Blurs": SEVERE})) == []
+    blurred = look_at(picture, SHALLOW, damaged={"Blurs": SEVERE})
+    assert styles(blurred) == [SHALLOW_DEPTH]
+    assert "Blurs" not in blurred.visible()
+    assert styles(look_at(picture, SHARP, damaged={"Blurs": SEVERE})) == []
+    assert styles(look_at(picture, SHALLOW)) == [], "plain ground is not in focus either, and not blurred"
 
 
 def test_only_photographs_have_a_photographic_style():

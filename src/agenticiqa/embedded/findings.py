@@ -9,7 +9,7 @@ from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import describe, reason, sentences
 from agenticiqa.state import DistortionAnalysis, ExecutorOutput
 from agenticiqa.vision.appearance.views import lightness, reduced
-from agenticiqa.vision.scene import BLACK, GREY, WHITE, is_shallow
+from agenticiqa.vision.scene import BLACK, GREY, WHITE
 from agenticiqa.vlm_client import OfferedTool, Selection
 from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
@@ -72,7 +72,7 @@ def styles(look: Look) -> list[str]:
     half, most, lightest = np.percentile(lightness(reduced(look.image.rgb, SIDE)), (50, 75, 98))
     if "Brightness change" not in seen and (half < DARK_HALF and most < DARK_MOST and lightest > LIT):
         found.append("mostly dark with lit parts, as at night or in a low key")
-    if "Blurs" not in seen and is_shallow(look.scene.vision.focus(look.scene.features)):
+    if "Blurs" not in seen and look.has_shallow_depth:
         found.append("a shallow depth of field")
     return found
 

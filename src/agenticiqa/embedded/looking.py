@@ -24,6 +24,7 @@ from agenticiqa.vision.scene import (
     adjusted_by_facts,
     adjusted_by_focus,
     blur_at_most,
+    is_shallow,
     looks_blurred_by_focus,
 )
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES, UNCHANGED_OPINION
@@ -49,15 +50,23 @@ class Look:
 
     @cached_property
     def reading(self) -> Reading:
-        found = self.scene.read()
-        # A part may well be blank (a clear sky): only a whole picture is called no photograph.
-        if self.box is None:
-            found = adjusted_by_facts(found, self.facts)
-            if looks_blurred_by_focus(found):
-                found = adjusted_by_focus(found, self.scene.vision.focus(self.scene.features))
+        found = self._by_facts
+        if self.has_shallow_depth:
+            found = adjusted_by_focus(found, self.scene.vision.focus(self.scene.features))
         elif self.sharp_within > CLEARLY_SHARP:
             found = blur_at_most(found, 1 - self.sharp_within, ("out_of_focus", "blurry", "motion_blur"))
         return found if self.beside is None else found.with_levels(self.beside)
+
+    @cached_property
+    def _by_facts(self) -> Reading:
+        # A part may well be blank (a clear sky): only a whole picture is called no photograph.
+        return adjusted_by_facts(self.scene.read(), self.facts) if self.box is None else self.scene.read()
+
+    @cached_property
+    def has_shallow_depth(self) -> bool:
+        """Whether what looks blurred in the whole picture is a soft rest behind a clearly sharp part."""
+        blurred = self.box is None and looks_blurred_by_focus(self._by_facts)
+        return blurred and is_shallow(self.scene.vision.focus(self.scene.features))
 
     @cached_property
     def facts(self) -> PictureFacts:
