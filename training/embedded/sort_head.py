@@ -33,9 +33,10 @@ UNTOLD = ("render",)
 SORTS = ("photograph", "painting", "drawing", "sketch", "screen", "document")
 """What is shipped."""
 SIDES = (224, 288, 352, 448, 512, 640)
-MOST = 40
-"""Pictures of a source."""
-PENALTIES = (300.0, 1e3, 3e3, 1e4)
+MOST = {"photograph": 120}
+FEWER = 40
+"""Pictures of a source, of a sort that is named and of the others."""
+PENALTIES = (1e3, 3e3, 1e4)
 SHARPNESS = (3.0, 4.5, 6.5, 9.0, 13.0)
 OF_PHOTOGRAPHS = 3.0
 """How much more a photograph counts than any other sort: most pictures are, and each is wrongly something else."""
@@ -60,7 +61,9 @@ def see(pictures: Path, weights: Path, kept: Path) -> None:
     """What the networks see of every picture, with its path."""
     vision = Vision(weights)
     sources = [sorted(source.iterdir()) for source in sorted(pictures.glob("*/*"))]
-    files = [file for source in sources for file in random.Random(0).sample(source, min(MOST, len(source)))]
+    counts = [min(MOST.get(source[0].parts[-3], FEWER), len(source)) for source in sources]
+    files = [file for source, count in zip(sources, counts, strict=True)
+             for file in random.Random(0).sample(source, count)]  # fmt: skip
     random.Random(1).shuffle(files)
     names = np.array([str(file.relative_to(pictures)) for file in files])
     seen = np.zeros((len(files), VALUES), np.float16)
