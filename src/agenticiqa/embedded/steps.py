@@ -117,7 +117,7 @@ def answer(task: AnswerTask) -> Verdict:
         f"There is no tool {name!r} here (see `agenticiqa tools list`)." for name in task.question.unknown_tools
     )
     look = task.find(GLOBAL).look
-    seen, style = look.facts.note, styles(look) if _about_quality(task) and found.text != UNABLE_TO_DETERMINE else []
+    seen, style = look.facts.note, styles(look) if found.sentences and _about_quality(task) else []
     notes = (*found.notes, *((f"{seen[0].upper()}{seen[1:]}.",) if seen else ()))
     notes += (f"Style, not damage: {'; '.join(style)}.",) if style else ()
     measured = (*found.measured, *_measured(task), *problem.notes())
