@@ -85,17 +85,14 @@ def main() -> None:
                     running.wait()
             third = max(1, len(held) // 3)
             middle, end = (np.median(some or held) / 1e6 for some in (held[third : 2 * third], held[-third:]))
-            print(
-                f"turn {turn + 1}: exit {running.returncode}, about {lines_in(lines):,} lines, "
-                f"{time.monotonic() - started:.0f} s; private memory {middle:.0f} MB in the middle, {end:.0f} MB at the end",
-                flush=True,
-            )
+            known = f"turn {turn + 1}: exit {running.returncode}, about {lines_in(lines):,} lines"
+            held_words = f"private memory {middle:.0f} MB in the middle, {end:.0f} MB at the end"
+            print(f"{known}, {time.monotonic() - started:.0f} s; {held_words}", flush=True)
         table = pq.read_table(folder / "scores.parquet", columns=["id", "error"])
         ids, errors = table.column("id").to_pylist(), table.column("error").null_count
         once = len(ids) == len(set(ids)) == arguments.entries
-        print(
-            f"{len(ids):,} rows, each once: {once}; without error {errors:,}; {len(ids) / (time.monotonic() - started):.0f}/s"
-        )
+        pace = len(ids) / (time.monotonic() - started)
+        print(f"{len(ids):,} rows, each once: {once}; without error {errors:,}; {pace:.0f} a second")
         if not once or errors != arguments.entries:
             raise SystemExit(1)
 

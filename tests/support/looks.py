@@ -17,7 +17,7 @@ from agenticiqa.vocabulary import CATEGORIES
 from support.drawn import loaded
 
 CLEAN, SLIGHT, SEVERE = (0.98, 0.02, 0.0, 0.0, 0.0), (0.3, 0.6, 0.1, 0.0, 0.0), (0.0, 0.05, 0.15, 0.7, 0.1)
-SORTS = ("photograph", "painting", "drawing", "sketch", "screen")
+SORTS = ("photograph", "painting", "drawing", "sketch", "screen", "document")
 
 
 def made_look(

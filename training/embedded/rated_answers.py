@@ -5,6 +5,13 @@
 ``agenticiqa batch`` rates the photographs of both opinion sets, and CSIQ and photographs damaged by the protocol with
 and without their reference; and photographs partly out of focus, of which no opinion was learnt. Beside the ratings
 with a reference stands what AIQA_FR says alone. Intervals are counted where opinions are on the scale from 1 to 5.
+
+    python -m training.embedded.rated_answers --data DATA --more MORE [--pictures 200] [--out FILE]
+
+asks only about the intervals for FLIVE's opinions on VOC and COCO (26..93), put on the scale from 1 to 5 by the line
+that the ordinary photographs were learnt with, and by two lines fitted on half of the pictures and counted on the
+other: one that gives opinions the mean and the spread of the scores, and one for which the scores are what is expected
+of them.
 """
 
 from __future__ import annotations
@@ -123,6 +130,44 @@ def figures(rows: list[Row]) -> dict[str, Any]:
     return found
 
 
+def flive_rows(more: Path, count: int, learnt: set[str]) -> Iterator[Row]:
+    """Some photographs of VOC and COCO, none of those that the networks learnt."""
+    for name in ("voc", "coco"):
+        with (more / name / "scores.csv").open(newline="") as stream:
+            listed = [row for row in csv.DictReader(stream) if row["image"] not in learnt]
+        for place in np.random.default_rng(2026).permutation(len(listed))[:count]:
+            row = listed[place]
+            yield {"set": name, "image_path": more / name / row["image"], "opinion": float(row["mos"])}
+
+
+def interval_figures(rows: list[Row]) -> dict[str, Any]:
+    """How many opinions lie within the intervals, by each of the three lines."""
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(row["set"] for row in rows):
+        part = [row for row in rows if row["set"] == name]
+        opinion, score = _column(part, "opinion"), _column(part, "score")
+        low, high = _column(part, "interval").T
+        fit = np.arange(len(part)) % 2 == 0
+        spread = score[fit].std() / opinion[fit].std()
+        expected, start = np.polyfit(score[fit], opinion[fit], 1)
+        lines = {
+            "as learnt": [real_flaws.flive_scale(each) for each in opinion],
+            "same mean and spread": score[fit].mean() + spread * (opinion - opinion[fit].mean()),
+            "scores are expected": (opinion - start) / expected,
+        }
+        one: dict[str, Any] = {"pictures": len(part), "srcc": measure.with_interval(measure.srcc, score, opinion)}
+        one |= {"width": round(float((high - low).mean()), 3), "deviation of scores": round(float(score.std()), 3)}
+        for line, mapped in lines.items():
+            asked = np.ones(len(part), bool) if line == "as learnt" else ~fit
+            inside = ((low <= mapped) & (mapped <= high)).astype(float)[asked]
+            one[line] = measure.with_interval(measure.mean, inside) | {
+                "below": round(float((mapped < low)[asked].mean()), 3),
+                "deviation": round(float(np.std(mapped)), 3),
+            }
+        found[name] = one
+    return found
+
+
 def _column(rows: list[Row], name: str) -> npt.NDArray[np.float64]:
     return np.array([row[name] for row in rows], float)
 
@@ -132,13 +177,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--part", choices=("validation", "test"), default="test")
     parser.add_argument("--kinds", type=int, default=4, help="of the protocol's 25, on each photograph")
+    parser.add_argument("--more", type=Path, help="a folder with voc/ and coco/")
+    parser.add_argument("--pictures", type=int, default=200, help="of each")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     data: Path = arguments.data
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [*opinion_sets(data, arguments.part), *unlearnt(data), *csiq(data),
-                *protocol(data, arguments.part, arguments.kinds, Path(folder))]  # fmt: skip
-        found = figures(rated(rows))
+    if arguments.more:
+        learnt = {Path(one.image).name for one in real_flaws.read(data / "real_flaws") if one.collection == "ordinary"}
+        found = interval_figures(rated(list(flive_rows(arguments.more, arguments.pictures, learnt))))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            rows = [*opinion_sets(data, arguments.part), *unlearnt(data), *csiq(data),
+                    *protocol(data, arguments.part, arguments.kinds, Path(folder))]  # fmt: skip
+            found = figures(rated(rows))
     for name, one in found.items():
         print(name, json.dumps(one), flush=True)
     if arguments.out:

@@ -261,8 +261,8 @@ def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
     """The model's part of a picture's record, and what it finds; nothing of a picture that is too small for it.
 
     ``score``: 1 (bad) to 5 (excellent), as the tool AIQA_NR gives it; ``level``: the score as a letter, A (excellent)
-    to E (bad); ``sort``: photograph, painting, drawing, sketch, screen, page, generated, noise or blank;
-    ``generated``: the chance that the picture comes from a generator.
+    to E (bad); ``sort``: photograph, painting, drawing, sketch, screen, document, page, generated, noise or
+    blank; ``generated``: the chance that the picture comes from a generator.
     """
     if min(image.size) < LEAST_SIDE:
         return {}, {}

@@ -58,8 +58,7 @@ def advice_for(look: Look, *, thorough: bool = False, category: str | None = Non
     Rests on what an assessment has measured anyway, so that every result can carry it. Where advice itself is asked
     for, ``thorough`` also looks for what could be arranged better: a slope that may be meant, empty space to crop.
     """
-    sorts = look.reading.sorts
-    photograph = look.facts.content == "photograph" and max(sorts, key=lambda name: sorts[name]) == "photograph"
+    photograph = look.is_photograph
     seen = [each for each in look.visible() if photograph or each not in LIGHT_AND_COLOUR]
     found = [_finding(each, look) for each in seen if category in (None, each)]
     if photograph and look.box is None and category is None:

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import describe, reason, sentences
 from agenticiqa.state import DistortionAnalysis, ExecutorOutput
+from agenticiqa.vision.appearance.views import lightness, reduced
+from agenticiqa.vision.scene import BLACK, GREY, WHITE
 from agenticiqa.vlm_client import OfferedTool, Selection
 from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
@@ -14,6 +18,9 @@ POSSIBLY_INTENDED = ("Blurs", "Color distortions", "Brightness change", "Contras
 MOST_FINDINGS = 3
 LOW_SCORE = 3.0
 """Below this something must be wrong, even where nothing is found."""
+SIDE = 128
+DARK_HALF, DARK_MOST, LIT = 0.1, 0.3, 0.5
+"""Lightness that half and three quarters of a low-key picture stay below, and that its lightest fiftieth passes."""
 CLEAR_SHARE = 0.5
 """A finer kind is named when it holds at least this share of what speaks for its category."""
 
@@ -53,6 +60,21 @@ def findings(look: Look) -> list[str]:
         cause = CATEGORY_WORDS[likeliest]
         return [f"No single fault stands out, yet it looks weak as a whole; {cause} is the likeliest cause."]
     return ["Nothing looks wrong."]
+
+
+def styles(look: Look) -> list[str]:
+    """What in a photograph's look is style and no damage: only where no damage of that kind is seen."""
+    if look.box is not None or not look.is_photograph:
+        return []
+    seen, found = look.visible(), []
+    if look.facts.colourfulness < GREY and BLACK < look.facts.brightness < WHITE:
+        found.append("black and white")
+    half, most, lightest = np.percentile(lightness(reduced(look.image.rgb, SIDE)), (50, 75, 98))
+    if "Brightness change" not in seen and (half < DARK_HALF and most < DARK_MOST and lightest > LIT):
+        found.append("mostly dark with lit parts, as at night or in a low key")
+    if "Blurs" not in seen and look.has_shallow_depth:
+        found.append("a shallow depth of field")
+    return found
 
 
 def measured_of(look: Look) -> tuple[str, ...]:

@@ -52,10 +52,19 @@ class Look:
             found = blur_at_most(found, 1 - self.sharp_within, ("out_of_focus", "blurry", "motion_blur"))
         return found if self.beside is None else found.with_levels(self.beside)
 
+    @property
+    def has_shallow_depth(self) -> bool:
+        """Whether what looks blurred in the whole picture is a soft rest behind a clearly sharp part."""
+        return self.box is None and self.scene.has_shallow_depth
+
     @cached_property
     def facts(self) -> PictureFacts:
         """Of the whole picture, whichever part is looked at."""
         return self.scene.facts if self.box is None else facts_of(self.image.rgb)
+
+    @property
+    def is_photograph(self) -> bool:
+        return self.facts.content == "photograph" and self.reading.sort == "photograph"
 
     def part(self, box: Box) -> Look:
         """A look at a region as a picture of its own: within its picture, soft parts would pass as intended."""

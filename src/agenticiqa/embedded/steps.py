@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from agenticiqa.embedded.answering import options, words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
 from agenticiqa.embedded.answering.yes_no import claims
-from agenticiqa.embedded.findings import Finder, tool_sentences
+from agenticiqa.embedded.findings import Finder, styles, tool_sentences
 from agenticiqa.embedded.parts import Part
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.question import Meaning, ParsedQuestion, own_claim
@@ -116,8 +116,10 @@ def answer(task: AnswerTask) -> Verdict:
     unknown = tuple(
         f"There is no tool {name!r} here (see `agenticiqa tools list`)." for name in task.question.unknown_tools
     )
-    seen = task.find(GLOBAL).look.facts.note
+    look = task.find(GLOBAL).look
+    seen, style = look.facts.note, styles(look) if found.sentences and _about_quality(task) else []
     notes = (*found.notes, *((f"{seen[0].upper()}{seen[1:]}.",) if seen else ()))
+    notes += (f"Style, not damage: {'; '.join(style)}.",) if style else ()
     measured = (*found.measured, *_measured(task), *problem.notes())
     return replace(found, doubts=(*unknown, *found.doubts), notes=notes, measured=measured).verdict()
 
@@ -139,10 +141,14 @@ def _first_answer(task: AnswerTask, problem: AnswerProblem) -> EmbeddedAnswer:
     return _of_tools(task) or words.answer(problem)
 
 
+def _about_quality(task: AnswerTask) -> bool:
+    """Whether quality as such is asked about, not one property."""
+    return task.mode == "scoring" or task.question.meaning.property in (None, "quality", "flaw", "flaw_count")
+
+
 def _measured(task: AnswerTask) -> list[str]:
-    """What tools measured, where quality as such is asked about: of one property they say nothing."""
-    about_quality = task.question.meaning.property in (None, "quality", "flaw", "flaw_count")
-    return tool_sentences(task.evidence) if task.mode == "scoring" or task.question.tools or about_quality else []
+    """What tools measured: of one property they say nothing."""
+    return tool_sentences(task.evidence) if task.question.tools or _about_quality(task) else []
 
 
 def _of_tools(task: AnswerTask) -> EmbeddedAnswer | None:

@@ -162,7 +162,7 @@ class Judgement:
     flaws: Floats
     """places × flaws of photographs as taken: chances of their own, none above that of its category."""
     sorts: Floats
-    """places × sorts of pictures (photograph, painting, drawing, sketch, screen)."""
+    """places × sorts of pictures (photograph, painting, drawing, sketch, screen, document)."""
     generated: Floats
     """The chance that the picture comes from a generator."""
     in_focus: Floats

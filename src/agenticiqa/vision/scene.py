@@ -34,7 +34,7 @@ class Reading:
     flaws: dict[str, float]
     """Chance of each flaw of photographs as taken; above one half it is there."""
     sorts: dict[str, float]
-    """Probability of each sort of picture: photograph, painting, drawing, sketch, screen."""
+    """Probability of each sort of picture: photograph, painting, drawing, sketch, screen, document."""
     generated: float
     """Chance that the picture comes from a generator."""
 
@@ -49,6 +49,11 @@ class Reading:
     def with_levels(self, levels: dict[int, float]) -> Reading:
         """The same with other chances of the levels, and the score that follows from them."""
         return replace(self, level_probabilities=levels, score=sum(level * p for level, p in levels.items()))
+
+    @property
+    def sort(self) -> str:
+        """The likeliest sort of picture."""
+        return max(self.sorts, key=lambda name: self.sorts[name])
 
     def presence(self, category: str) -> float:
         """The chance that a category is visible at all."""
@@ -117,6 +122,11 @@ class Scene:
         """The same, corrected by facts and by what a shallow depth of field explains: what answers are made of."""
         found = adjusted_by_facts(self.read(), self.facts)
         return adjusted_by_focus(found, self.focus) if looks_blurred_by_focus(found) else found
+
+    @cached_property
+    def has_shallow_depth(self) -> bool:
+        """Whether what looks blurred is a soft rest behind a clearly sharp part: a choice, no blurred picture."""
+        return looks_blurred_by_focus(adjusted_by_facts(self.read(), self.facts)) and is_shallow(self.focus)
 
     def score_map(self) -> Floats:
         """The quality of every cell with its neighbours, rows × columns, 1 (bad) to 5."""
@@ -228,12 +238,15 @@ def adjusted_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
 
 
 _OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
-_DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
+_DRAWN_SORTS = {
+    "drawn": ("screen", "painting", "drawing", "sketch", "document"),
+    "page": ("screen", "sketch", "document"),
+}
 
 
 def sort_of(reading: Reading, facts: PictureFacts) -> str:
-    """Photograph, painting, drawing, sketch, screen, page, generated, noise or blank."""
-    likeliest = max(reading.sorts, key=lambda name: reading.sorts[name])
+    """Photograph, painting, drawing, sketch, screen, document, page, generated, noise or blank."""
+    likeliest = reading.sort
     if facts.content != "photograph":
         # That it is no photograph was measured; which of the drawn sorts it is, the model tells.
         drawn = facts.content in ("drawn", "page") and likeliest in _DRAWN_SORTS[facts.content]
@@ -246,12 +259,15 @@ def looks_blurred_by_focus(reading: Reading) -> bool:
     return reading.presence(_BLUR) > 0.5 and reading.flaws["motion_blur"] < 0.5
 
 
-def adjusted_by_focus(reading: Reading, focus: Floats) -> Reading:
-    """A clearly sharp part before a soft rest is a choice of depth, no blurred picture. ``focus``: chances by place."""
+def is_shallow(focus: Floats) -> bool:
+    """Whether a clearly sharp part stands before a soft rest. ``focus``: chances by place."""
     sharp = float((focus > CLEARLY_IN_FOCUS).mean())
-    if sharp < LEAST_IN_FOCUS or float(np.median(focus)) > REST_IN_FOCUS:
-        return reading
-    return blur_at_most(reading, INTENDED_BLUR_CHANCE, ("out_of_focus", "blurry"))
+    return sharp >= LEAST_IN_FOCUS and float(np.median(focus)) <= REST_IN_FOCUS
+
+
+def adjusted_by_focus(reading: Reading, focus: Floats) -> Reading:
+    """A clearly sharp part before a soft rest is a choice of depth, no blurred picture."""
+    return blur_at_most(reading, INTENDED_BLUR_CHANCE, ("out_of_focus", "blurry")) if is_shallow(focus) else reading
 
 
 def blur_at_most(reading: Reading, most: float, flaws: tuple[str, ...]) -> Reading:

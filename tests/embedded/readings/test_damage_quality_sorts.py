@@ -8,6 +8,7 @@ import pytest
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.embedded.readings.detail import READ
+from agenticiqa.vision.network import load_vision
 from support.drawn import loaded
 from support.looks import SEVERE, made_look
 
@@ -68,6 +69,15 @@ def test_sorts_and_generators():
     assert values["drawing"] == pytest.approx(0.9)
     assert values["generated"] == 0.8
     assert read("real", drawn).amount == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("sort", load_vision().sorts)
+def test_every_sort_of_the_weights_has_a_value_that_can_be_asked_about(sort):
+    asked, told = properties()["picture_kind"], read("picture_kind", made_look(sorts={sort: 1.0}))
+    likeliest = [value for value, chance in told.values.items() if chance == 1.0]
+    assert likeliest
+    assert set(likeliest) <= set(asked.values)
+    assert any(value in told.sentence or sort in told.sentence for value in likeliest)
 
 
 def test_no_overexposure_is_a_guess_where_lights_are_clipped():

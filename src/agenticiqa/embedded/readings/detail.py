@@ -290,7 +290,7 @@ COLOURS_AT = (9.0, 6.5, 5.5, 4.5, 3.0)
 """Doublings of the number of colours at no to extreme posterisation."""
 LEAST_PIXELS = 4096
 SIDE = 512
-_DRAWN = ("screen", "drawing", "sketch")
+_DRAWN = ("screen", "drawing", "sketch", "document")
 
 
 def number_of_colours(rgb: UInt8Image) -> int:

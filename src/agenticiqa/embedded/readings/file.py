@@ -172,13 +172,14 @@ _SORTS = {
     "drawing": ("drawing", "sketch"),
     "sketch": ("sketch",),
     "screenshot": ("screen",),
+    "document": ("document",),
 }
-_PHRASES = {"photograph": "a photograph", "screen": "a screenshot", "drawing": "a drawing", "painting": "a painting"}
+_PHRASES = {"screen": "a screenshot"}
 
 
 @reader("picture_kind")
 def picture_kind(look: Look) -> PropertyReading:
-    """Photograph, painting, drawing, sketch or screen; ``generated`` beside them, since it excludes none."""
+    """One of the model's sorts; ``generated`` beside them, since it excludes none."""
     sorts = look.reading.sorts
     values = {value: sum(sorts[name] for name in names) for value, names in _SORTS.items()}
     values["generated"] = look.reading.generated
@@ -195,8 +196,7 @@ def real(look: Look) -> PropertyReading:
 
 def _sort(look: Look) -> PropertyReading:
     """The likeliest sort in words."""
-    sorts, made = look.reading.sorts, look.reading.generated
-    sort = max(sorts, key=lambda name: sorts[name])
+    sorts, sort, made = look.reading.sorts, look.reading.sort, look.reading.generated
     phrase = _PHRASES.get(sort, f"a {sort}")
     said = f"It looks like {phrase}{', made by a program rather than a camera' if made >= 0.5 else ''}."
     return PropertyReading(
