@@ -1,13 +1,13 @@
 """Style is named as what it is, and never beside damage of the same kind."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from agenticiqa.embedded.findings import styles
 from agenticiqa.embedded.looking import Look
+from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import facts_of
+from agenticiqa.vision.scene import Scene
 from support.drawn import loaded
 from support.looks import SEVERE, made_look
 
@@ -19,10 +19,9 @@ SHALLOW_DEPTH = "a shallow depth of field"
 
 def look_at(pixels, focus=SHARP, damaged=None, sorts=None):
     reading = made_look(damaged, sorts=sorts).reading
-    vision = SimpleNamespace(focus=lambda _: focus)
-    return Look(
-        SimpleNamespace(vision=vision, features=None, facts=facts_of(pixels), read=lambda: reading), loaded(pixels)
-    )
+    scene = Scene(load_vision(), None, facts_of(pixels))  # type: ignore[arg-type]
+    vars(scene).update(focus=focus, read=lambda: reading)
+    return Look(scene, loaded(pixels))
 
 
 def textured(low, high, *, colour=0.0, share=1.0):
