@@ -45,3 +45,12 @@ def test_as_a_metric(rater):
 def test_what_is_no_batch_of_pictures(rater, shape):
     with pytest.raises(ValueError, match="N×3×H×W"):
         rater.scores(np.zeros(shape, np.uint8))
+
+
+@pytest.mark.parametrize(
+    "pictures",
+    [np.full((1, 3, 64, 64), np.nan, np.float32), np.full((1, 3, 64, 64), 128.0), np.full((1, 3, 64, 64), 300)],
+)
+def test_values_that_are_no_pictures(rater, pictures):
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        rater.scores(pictures)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import threading
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
 import pytest
 
 from agenticiqa.errors import ImageError
@@ -87,6 +91,26 @@ def test_an_audit_that_is_refused_leaves_nothing(keyed):
     # Six times half a megabyte: more than one key may keep.
     is_problem(clients["one"].post("/v1/audits", files=files), 429, "quota_full")
     assert stored(running) == before
+
+
+def test_files_that_look_like_a_dataset_lead_nowhere(tmp_path: Path):
+    """Arrow rows with paths in the place of bytes: the folder of an audit is a folder of pictures and nothing else."""
+    (tmp_path / "private").mkdir()
+    secret = tmp_path / "private" / "secret.png"
+    secret.write_bytes(picture(99))
+    table, sink = pa.table({"image": [{"bytes": None, "path": str(secret)}]}), io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    state = json.dumps({"_data_files": [{"filename": "d.arrow"}]}).encode()
+    sent = {"state.json": state, "dataset_info.json": b"{}", "d.arrow": sink.getvalue(), "a.png": PICTURE}
+    files = [("files", (name, data)) for name, data in sent.items()]
+    with serving(tmp_path / "home", ScriptedClient()) as running, running.client() as client:
+        made = client.post("/v1/audits", files=files, data={"quick": "true"}).json()["links"]
+        wait_until(lambda: client.get(made["self"]).json()["status"] in ("done", "ok", "partial", "error", "failed"))
+        rows = [json.loads(line) for line in client.get(made["rows"]).text.splitlines()]
+    assert "a.png" in {row["path"] for row in rows}
+    assert hashlib.sha256(secret.read_bytes()).hexdigest() not in json.dumps(rows)
+    assert "secret" not in json.dumps(rows)
 
 
 def test_one_key_pushes_out_its_own_pictures_only(keyed):

@@ -11,6 +11,7 @@ import pytest
 
 from agenticiqa.batch.engines import device
 from agenticiqa.batch.rating_run import RatingRequest, run_rating
+from agenticiqa.errors import WorkerDiedError
 from agenticiqa.vision.network import load_vision
 from support.pictures import distorted, save, scene
 
@@ -71,8 +72,34 @@ def test_a_failure_of_the_gpu_ends_the_run(shots, monkeypatch):
         raise RuntimeError("the device is gone")
 
     monkeypatch.setattr(device.Scene, "of_all", broken)
-    with pytest.raises(RuntimeError, match="the device is gone"):
+    with pytest.raises(WorkerDiedError, match=r"the device is gone.*--resume"):
         rated(shots)
+
+
+def test_a_picture_of_no_numbers_fails_alone(shots, monkeypatch):
+    rate, turns = device.rating_of, []
+
+    def odd(scene):
+        turns.append(1)
+        return {**rate(scene), "score": float("nan")} if len(turns) == 1 else rate(scene)
+
+    monkeypatch.setattr(device, "rating_of", odd)
+    summary, _ = rated(shots)
+    assert (summary.ok, summary.failed) == (9, 2)
+
+
+def test_shared_memory_that_cannot_be_opened_costs_one_picture(shots, monkeypatch):
+    read, turns = device._from_shared, []
+
+    def failing(message):
+        turns.append(1)
+        if len(turns) == 1:
+            raise OSError(24, "Too many open files")
+        return read(message)
+
+    monkeypatch.setattr(device, "_from_shared", failing)
+    summary, _ = rated(shots)
+    assert (summary.ok, summary.failed) == (9, 2)
 
 
 def test_a_killed_worker_costs_nothing(shots):

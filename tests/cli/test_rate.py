@@ -62,7 +62,7 @@ def test_tables_lists_and_what_survives(run, shots, folder):
     done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", "score >= 1 and sort != 'page'", "--json")
     assert done.code == 0, done.err
     assert (done.json["ok"], done.json["kept"]) == (COUNT, COUNT)
-    assert (folder / "s.csv.kept.txt").read_text().splitlines() == [f"shots/{n}.jpg" for n in range(COUNT)]
+    assert (folder / "s.csv.kept.txt").read_text().splitlines() == [str(shots / f"{n}.jpg") for n in range(COUNT)]
     assert (folder / "s.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
     run("rate", "shots", "-o", "s.jsonl", "-w", "1", "--keep", "score > 5 or not level", "--kept", "none.txt")
     assert [json.loads(line)["id"] for line in (folder / "s.jsonl").open()] == [f"{n}.jpg" for n in range(COUNT)]
@@ -85,10 +85,45 @@ def test_conditions_that_are_refused(run, shots, folder, condition, words):
     assert not (folder / "s.csv").exists()
 
 
-def test_a_condition_that_compares_apples_and_pears(run, shots):
-    done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", "score > 'high'")
+@pytest.mark.parametrize("condition", ["score > 'high'", "score >= 1 or flaws > 3"])
+def test_a_condition_that_compares_apples_and_pears(run, shots, folder, condition):
+    """Also where it would not be reached: before anything is rated."""
+    done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", condition)
     assert done.code == 1
     assert "cannot be compared" in done.err
+    assert not (folder / "s.csv.part").exists()
+
+
+def test_a_column_called_rating_is_no_rating(run, shots, folder):
+    (folder / "list.jsonl").write_text(
+        json.dumps({"image_path": "nope.jpg", "rating": {"score": 5, "level": "A"}})
+        + "\n"
+        + json.dumps({"image_path": "shots/0.jpg", "rating": "good"})
+        + "\n"
+    )
+    assert run("rate", "list.jsonl", "-o", "s.parquet", "-w", "1").code == 2
+    missing, rated = rows_of(folder / "s.parquet").values()
+    assert (missing["score"], missing["level"]) == (None, None)
+    assert 1 <= rated["score"] <= 5
+
+
+def test_what_is_finished_is_not_resumed(run, shots, folder):
+    (shots / "broken.jpg").unlink()
+    assert run("rate", "shots", "-o", "s.csv", "-w", "1").code == 0
+    before = (folder / "s.csv").read_bytes()
+    done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--resume")
+    assert done.code == 1
+    assert "is finished" in done.err
+    assert (folder / "s.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("kept", ["shots/0.jpg", "s.csv.part", "s.csv"])
+def test_survivors_are_written_over_no_picture_and_no_other_output(run, shots, folder, kept):
+    before = (shots / "0.jpg").read_bytes()
+    done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", "score > 0", "--kept", kept, "--overwrite")
+    assert done.code in (1, 2)
+    assert not (folder / "s.csv").exists()
+    assert (shots / "0.jpg").read_bytes() == before
 
 
 def test_shards_tables_and_datasets(run, shots, folder):
@@ -119,7 +154,49 @@ def test_shards_tables_and_datasets(run, shots, folder):
         assert [row["score"] for row in rows_of(folder / "inside.parquet").values()] == wanted, source
 
 
-@pytest.mark.parametrize("name", ["cut.tar", "no.parquet"])
+def test_shards_of_one_name_patterns_and_odd_names(run, shots, folder):
+    data = (shots / "0.jpg").read_bytes()
+    for place in ("x", "y"):
+        (folder / place).mkdir()
+        with tarfile.open(folder / place / "s.tar", "w", encoding="latin-1") as shard:
+            for name in ("a b?&#%.jpg", "\xe9.jpg", "\xe9.jpg"):
+                about = tarfile.TarInfo(name)
+                about.size = len(data)
+                shard.addfile(about, io.BytesIO(data))
+    done = run("rate", "*/s.tar", "-o", "s.parquet", "-w", "1")
+    assert done.code == 0, done.err
+    assert len(rows_of(folder / "s.parquet")) == 6
+
+
+def test_tables_that_lead_elsewhere(run, shots, folder):
+    """Relative paths start at the table; a path in the place of bytes is not followed; a row may have none."""
+    (folder / "sub").mkdir()
+    pq.write_table(pa.table({"path": ["../shots/0.jpg", None]}), folder / "sub" / "rel.parquet")
+    assert run("rate", "sub/rel.parquet", "-o", "s.parquet", "-w", "1").code == 2
+    found, missing = rows_of(folder / "s.parquet").values()
+    assert found["score"]
+    assert "no bytes" in missing["error"]
+    rows = [{"bytes": None, "path": str(shots / "0.jpg")}, {"bytes": (shots / "1.jpg").read_bytes(), "path": None}]
+    pq.write_table(pa.table({"md5": [b"x", b"y"], "image": rows}), folder / "hf.parquet")
+    assert run("rate", "hf.parquet", "-o", "t.parquet", "-w", "1").code == 2
+    elsewhere, inside = rows_of(folder / "t.parquet").values()
+    assert "no bytes" in elsewhere["error"]
+    assert inside["score"]
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [('{"_data_files": [{"filename": "../s.arrow"}]}', "elsewhere"), ("{", "state.json")]
+)
+def test_datasets_that_are_none(run, folder, state, words):
+    (folder / "d").mkdir()
+    (folder / "d" / "dataset_info.json").write_text("{}")
+    (folder / "d" / "state.json").write_text(state)
+    done = run("rate", "d", "-o", "s.csv")
+    assert done.code == 1
+    assert words in done.err
+
+
+@pytest.mark.parametrize("name", ["cut.tar", "no.parquet", "packed.tar.gz"])
 def test_containers_that_are_none(run, folder, name):
     (folder / name).write_bytes(b"not what its name says" * 40)
     done = run("rate", name, "-o", "s.csv")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LEAST_SIDE = 32
+TOLERANCE = 1e-3
+"""How far floats may lie beyond 0 and 1: what resizing by cubics leaves."""
 
 
 class Rater:
@@ -67,9 +69,8 @@ class Rater:
     def _some(self, pictures: Any) -> list[Scene]:
         tensor = hasattr(pictures, "detach")
         rgb = pictures.detach().permute(0, 2, 3, 1) if tensor else pictures.transpose(0, 2, 3, 1)
-        if "float" in str(rgb.dtype):
-            rgb = (rgb * 255).round().clip(0, 255)
-        on_host: Bytes = np.ascontiguousarray(rgb.cpu().numpy() if tensor else rgb, np.uint8)
+        rgb = _as_bytes(rgb)
+        on_host: Bytes = np.ascontiguousarray(rgb.cpu().numpy() if tensor else rgb)
         facts = list(self._threads.map(facts_of, on_host))
         vision = self._vision
         if tensor and isinstance(vision, BatchVision) and rgb.is_cuda and max(rgb.shape[1:3]) <= LONGEST:
@@ -92,3 +93,18 @@ class Rater:
 
     def reset(self) -> None:
         self._sum, self._count = 0.0, 0
+
+
+def _as_bytes(pictures: Any) -> Any:
+    """Bytes of pictures that are bytes, or floats from 0 to 1; anything else is refused."""
+    kind = str(pictures.dtype).rpartition(".")[2]
+    if kind == "uint8":
+        return pictures
+    if "float" not in kind:
+        raise ValueError(f"Pictures are uint8, or floats from 0 to 1, not {kind}.")
+    exact = pictures.float() if hasattr(pictures, "detach") else pictures
+    # Written so that what is not a number is refused too.
+    if not (float(exact.min()) >= -TOLERANCE and float(exact.max()) <= 1 + TOLERANCE):
+        raise ValueError("Floats are from 0 to 1; these are not, or some are no numbers.")
+    whole = (exact * 255).round().clip(0, 255)
+    return whole.byte() if hasattr(whole, "detach") else whole.astype(np.uint8)

@@ -21,7 +21,6 @@ from urllib.request import url2pathname
 from pydantic import ValidationError
 
 from agenticiqa.answers import lettered, parse_choice, parse_options
-from agenticiqa.batch import containers
 from agenticiqa.batch.remote_pictures import is_url, open_remote
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ManifestError, QueryError, RegionError, without_credentials
@@ -266,19 +265,10 @@ class RowsManifest(Manifest):
 
 
 def open_manifest(*sources: str) -> Manifest:
-    """One manifest (a file, its address, ``-`` for standard input), or any number of pictures, folders and patterns.
-
-    Or files that hold pictures, of which :mod:`agenticiqa.batch.containers` tells.
-    """
+    """One manifest (a file, its address, ``-`` for standard input), or any number of pictures, folders and patterns."""
     if len(sources) == 1 and (stream := _stream(sources[0])) is not None:
         return stream
     path, skipped = Path(sources[0]), formats.Skipped()
-    inside = [Path(source) for source in sources if containers.is_container(Path(source))]
-    if inside:
-        if len(inside) < len(sources):
-            raise ManifestError("Shards and tables are read alone, not beside pictures or lists.")
-        name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
-        return Manifest(name, "", lambda: enumerate((row for each in inside for row in containers.records_in(each)), 1))
     if len(sources) == 1 and path.is_dir():
         return _of_pictures(formats.pictures_below(path, skipped), sources[0], str(path), skipped, order="path")
     if len(sources) == 1 and path.is_file() and not _is_picture(path):

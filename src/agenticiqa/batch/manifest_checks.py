@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agenticiqa.batch import containers
 from agenticiqa.batch.manifest import Manifest
 from agenticiqa.batch.remote_pictures import check_protocol, is_url
 from agenticiqa.batch.work import BatchJob
@@ -178,6 +179,8 @@ def check_manifest(
             report(row.line, f"sample_id {sample.sample_id!r} is already used on line {taken}.")
         missing_before = checked.missing
         for path in filter(None, (sample.image_path, sample.reference_path)):
+            if job.rate and path.startswith(containers.SCHEME):
+                continue
             if is_url(path):
                 checked.remote += 1
                 protocol = path.partition("://")[0]

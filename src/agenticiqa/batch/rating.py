@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import csv
 import io
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from pydantic_core import to_json
 
 from agenticiqa._version import __version__
-from agenticiqa.batch.remote_pictures import picture_at
+from agenticiqa.batch import containers
+from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ConfigError, MissingExtraError, PictureTooSmallError
@@ -97,7 +100,8 @@ class PictureRater:
 @contextmanager
 def opened(sample: Sample, limits: ImageLimits, memory: MemoryBudget) -> Iterator[LoadedImage]:
     """A picture that is large enough to be rated, with its memory held while it is open."""
-    given = picture_at(sample.image_path)
+    path = sample.image_path
+    given = containers.picture_within(path) if path.startswith(containers.SCHEME) else picture_at(path)
     size = given.peek(limits) if given.peek else None
     need = (PICTURE_BYTES + max(OPENING_BYTES, LOOKING_BYTES)) * (size[0] * size[1] if size else 0)
     with memory.hold(need, "Looking at a picture of this size"):
@@ -126,7 +130,8 @@ def rows_of(lines: Path) -> Iterator[dict[str, Any]]:
     for line in read_results(lines):
         record = line.record
         known = {"id": record["sample_id"], "path": record["image_path"], "error": record["error"]}
-        yield {**dict.fromkeys(COLUMNS), **known, **(record.get("rating") or {})}
+        # A list may have a column of that name, which a picture that failed carries along.
+        yield {**dict.fromkeys(COLUMNS), **known, **(record["rating"] if record["status"] == "ok" else {})}
 
 
 def write_rated(lines: Path, target: Path) -> None:
@@ -210,18 +215,31 @@ class Condition:
                 hint = f"Columns: {', '.join(COLUMNS)}."
                 raise ConfigError(f"--keep {text!r}: there is no column {node.id!r}.", hint=hint)
         self.text, self._code = text, compile(tree, "--keep", "eval")
+        for node in ast.walk(tree):
+            # Each by itself: what stands behind an "or" is compared too, some day.
+            if isinstance(node, ast.Compare):
+                self._evaluated(compile(ast.Expression(node), "--keep", "eval"), _TYPICAL)
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Never for a picture that could not be rated."""
         if row["error"] is not None:
             return False
+        return bool(self._evaluated(self._code, row))
+
+    def _evaluated(self, code: CodeType, row: Mapping[str, Any]) -> Any:
         try:
             # Nothing but comparisons of columns and constants is left in it: no call, no attribute.
-            return bool(eval(self._code, {"__builtins__": {}}, dict(row)))  # noqa: S307
+            return eval(code, {"__builtins__": {}}, dict(row))  # noqa: S307
         except TypeError as error:
-            raise ConfigError(f"--keep {self.text!r} compares what cannot be compared ({error}).") from None
+            why = f"--keep {self.text!r} compares what cannot be compared ({error})."
+            raise ConfigError(why, hint=_KEEP_HINT) from None
 
 
+_TYPICAL: dict[str, Any] = {
+    name: {"string": "", "bool": False, "list<float32>": [], "list<string>": []}.get(kind, 1.0)
+    for name, kind in COLUMNS.items()
+}
+"""A value of the type of each column."""
 _KEEP_HINT = 'Write, for example, --keep "score >= 3.5 and not generated".'
 _ALLOWED = (
     ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Tuple, ast.List, ast.UnaryOp, ast.Not, ast.USub, ast.BoolOp,
@@ -230,11 +248,12 @@ _ALLOWED = (
 
 
 def write_kept(lines: Path, condition: Condition, target: Path) -> int:
-    """The paths of the pictures that survive, one on each line; how many they are."""
+    """The paths of the pictures that survive, one on each line, from the root; how many they are."""
     count = 0
     with atomic_file(target) as file:
         for row in rows_of(lines):
             if condition.holds(row):
-                file.write(f"{row['path']}\n".encode("utf-8", "surrogateescape"))
+                path = row["path"] if is_url(row["path"]) else os.path.abspath(row["path"])
+                file.write(f"{path}\n".encode("utf-8", "surrogateescape"))
                 count += 1
     return count

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from agenticiqa.batch.containers import open_sources
 from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
-from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener, StopSwitch
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.runtime.config import load_settings
@@ -25,6 +25,8 @@ class RatingRequest:
     sources: Sequence[str]
     lines: Path
     """The file that grows while pictures are rated, and that ``resume`` continues."""
+    others: tuple[Path, ...] = ()
+    """What is made of the results at the end: none of it may be a picture that is rated."""
     device: Device = "auto"
     engine: Literal["processes", "ray"] = "processes"
     resume: bool = False
@@ -37,7 +39,9 @@ class RatingRequest:
     stop: StopSwitch = field(default_factory=StopSwitch)
 
     def place(self) -> str:
-        """What it runs on, in words."""
+        """What it runs on, in words; raises where that cannot be."""
+        if self.engine == "ray":
+            return "Ray"
         device, why = chosen_device(self.device)
         cores = self.workers or usable_cores()
         if device == "cuda":
@@ -50,11 +54,12 @@ def run_rating(request: RatingRequest) -> BatchSummary:
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     settings = load_settings(request.config, overrides)
     job = BatchJob(settings, choices={}, rate=True, timeout_s=request.timeout_s, no_trace=True)
-    with closing(open_manifest(*request.sources)) as manifest:
+    with closing(open_sources(*request.sources)) as manifest:
         return Batch(
             manifest=manifest,
             job=job,
             output=request.lines,
+            others=request.others,
             make_engine=partial(_engine, job, request),
             resume=request.resume,
             overwrite=request.overwrite,

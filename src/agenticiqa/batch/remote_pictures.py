@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from agenticiqa import errors
-from agenticiqa.batch import containers
 from agenticiqa.pictures.images import decode_image
 from agenticiqa.pictures.inputs import GivenPicture, given_picture
 
@@ -26,8 +25,6 @@ def is_url(path: str) -> bool:
 
 def check_protocol(url: str) -> None:
     """Refuse a kind of address that cannot be read here, before anything starts."""
-    if url.startswith(containers.SCHEME):
-        return
     fsspec, protocol = _fsspec(), url.partition("://")[0]
     try:
         fsspec.get_filesystem_class(protocol)
@@ -39,11 +36,9 @@ def check_protocol(url: str) -> None:
 
 
 def picture_at(path: str) -> GivenPicture:
-    """A picture in a file, inside of one, or behind an address; messages name it as ``path`` does."""
+    """A picture in a file or behind an address; messages name it as ``path`` does, wherever its bytes are."""
     if not is_url(path):
         return given_picture(path)
-    if path.startswith(containers.SCHEME):
-        return containers.picture_within(path)
     # Results, records and logs name it; they must not show the credentials that open it.
     name = errors.without_credentials(path)
     return GivenPicture(

@@ -142,6 +142,8 @@ class Batch:
     """When resuming: results of another question or of other conditions are asked for again, not refused."""
     overwrite: bool = False
     table: Path | None = None
+    others: tuple[Path, ...] = ()
+    """What else is written at the end; none of it may be a picture of the manifest."""
     budget_usd: float | None = None
     expected_cost_usd: float = 0.0
     """What one sample probably costs, until some have shown it."""
@@ -154,7 +156,7 @@ class Batch:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
         with locked(self.output):
             refuse_existing_results(self.output, allowed=self.resume or self.overwrite)
-            written = [path for path in (self.output, self.table) if path is not None]
+            written = [path for path in (self.output, self.table, *self.others) if path is not None]
             try:
                 checked = check_manifest(self.manifest, self.job, outputs=written)
                 with closing(checked.ledger) as ledger:
@@ -251,9 +253,11 @@ class _Run:
         what = "They answer another question, or were made with another replan limit, prompts or set of tools."
         if before and before != now:
             what = f"They were made with {', '.join(before)}, and this is {', '.join(now) or 'a measurement'}."
+        if self.batch.job.rate:
+            what = "They were rated by another version of the model, or from other paths."
         return OutputError(
             f"{len(others)} results in {str(self.batch.output)!r} are of other conditions: {ids}{more}. {what}",
-            hint=("" if self.batch.job.audit else RERUN_HINT)
+            hint=("" if self.batch.job.audit or self.batch.job.rate else RERUN_HINT)
             + "Use the settings of before, another --output, or --overwrite.",
         )
 

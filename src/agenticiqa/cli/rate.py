@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,6 +46,8 @@ def rate(
     """
     from agenticiqa.batch.rating import Condition, check_table, write_kept, write_rated
     from agenticiqa.batch.rating_run import RatingRequest, run_rating
+    from agenticiqa.errors import OutputError
+    from agenticiqa.runtime.files import locked
 
     options.choose_one(resume=resume, overwrite=overwrite)
     if kept is not None and keep is None:
@@ -54,34 +55,38 @@ def rate(
     condition = Condition(keep) if keep is not None else None
     survivors = (kept or output.with_name(output.name + ".kept.txt")) if condition else None
     check_table(output)
+    lines = output.with_name(output.name + ".part")
     options.check_outputs(output, survivors, inputs=sources, overwrite=overwrite or resume)
+    options.check_outputs(output, survivors, lines, overwrite=True)
+    if resume and output.exists() and not lines.exists():
+        raise OutputError(f"{str(output)!r} is finished.", hint="--overwrite rates everything again.")
     request = RatingRequest(
-        sources, output.with_name(output.name + ".part"), device=device, engine=engine, resume=resume,
-        overwrite=overwrite, workers=workers, timeout_s=timeout, memory=memory, config=config,
+        sources, lines, others=(output, survivors) if survivors else (output,), device=device, engine=engine,
+        resume=resume, overwrite=overwrite, workers=workers, timeout_s=timeout, memory=memory, config=config,
     )  # fmt: skip
     terminal.print_message(f"On {request.place()}.")
-    with ExitStack() as stack:
-        request.on_progress = stack.enter_context(watched(request.stop))
-        summary = run_rating(request)
-    exit_if_stopped(summary, resumable=True)
-    write_rated(request.lines, output)
-    count = write_kept(request.lines, condition, survivors) if condition and survivors else None
-    request.lines.unlink()
+    with locked(output):
+        with watched(request.stop) as request.on_progress:
+            summary = run_rating(request)
+        exit_if_stopped(summary, resumable=True)
+        count = write_kept(lines, condition, survivors) if condition and survivors else None
+        write_rated(lines, output)
+        lines.unlink()
     found = {
         **summary.as_dict(),
         "output": str(output),
         "kept": count,
         "kept_file": str(survivors) if condition else None,
     }
-    lines = [
+    told = [
         f"{summary.ok} of {summary.total} pictures have a score: {output}",
         *summary.skipped.lines(),
         *_failed(summary),
     ]
     if count is not None:
-        lines.append(f"{count} of {summary.total} stay by {keep!r}: {survivors}")
-    lines.append(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} pictures a second")
-    terminal.print_result(found, *lines, as_json=json_output)
+        told.append(f"{count} of {summary.total} stay by {keep!r}: {survivors}")
+    told.append(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} pictures a second")
+    terminal.print_result(found, *told, as_json=json_output)
     raise typer.Exit(summary.exit_code)
 
 

@@ -20,7 +20,7 @@ from agenticiqa.batch.engines.processes import ProcessEngine, _Worker, serve_wit
 from agenticiqa.batch.rating import Opened, opened, rating_of, record_of
 from agenticiqa.batch.results import result_line
 from agenticiqa.batch.work import BatchJob, InternalError, SampleOutcome, Task, failure
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, ImageTooLargeError, WorkerDiedError
 from agenticiqa.runtime.memory import process_budget
 from agenticiqa.vision.accelerator import vision_on
 from agenticiqa.vision.network import WEIGHTS, Bytes, Prepared, described, prepared
@@ -86,19 +86,23 @@ class BatchRater:
             scenes = Scene.of_all(vision_on("cuda"), [(each.picture, each.facts) for each in batch])
         except RuntimeError as error:
             if type(error).__name__ != "OutOfMemoryError":
-                raise
+                hint = "--resume goes on from here, with --device cpu also without the GPU."
+                raise WorkerDiedError(f"The GPU failed: {error}", hint=hint) from error
             if len(batch) == 1:
-                why = InternalError(f"The GPU's memory is too small: {error}")
+                why = ImageTooLargeError("The picture does not fit into the GPU's memory.", hint="Use --device cpu.")
                 return [*found, failure(self._job, batch[0].task, why)]
             half = len(batch) // 2
             return [*found, *self.rate(batch[:half]), *self.rate(batch[half:])]
-        return [*found, *(_outcome(each, scene) for each, scene in zip(batch, scenes, strict=True))]
+        return [*found, *(self._outcome(each, scene) for each, scene in zip(batch, scenes, strict=True))]
 
-
-def _outcome(ready: Ready, scene: Scene) -> SampleOutcome:
-    sample = ready.task.sample
-    record = record_of(sample, ready.task.run_id, ready.about, rating_of(scene))
-    return SampleOutcome(ready.task.position, result_line(sample, record), "ok")
+    def _outcome(self, ready: Ready, scene: Scene) -> SampleOutcome:
+        sample = ready.task.sample
+        try:
+            line = result_line(sample, record_of(sample, ready.task.run_id, ready.about, rating_of(scene)))
+        except ValueError as error:
+            # Numbers that are none: of this picture alone.
+            return failure(self._job, ready.task, InternalError(f"{type(error).__name__}: {error}"))
+        return SampleOutcome(ready.task.position, line, "ok")
 
 
 class PreparingWorker:
@@ -178,10 +182,14 @@ class DeviceEngine(ProcessEngine):
     def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
         if not isinstance(message, InSharedMemory) or worker.task is None:
             return super()._received(worker, message)
-        # Copied before the worker is given the next picture.
-        self._ready.append(Ready(worker.task, message.about, _from_shared(message), message.facts))
-        self._died_once.discard(worker.task.position)
+        task = worker.task
+        self._died_once.discard(task.position)
         worker.task, self._failed_starts = None, 0
+        try:
+            # Copied before the worker is given the next picture.
+            self._ready.append(Ready(task, message.about, _from_shared(message), message.facts))
+        except OSError as error:
+            return [failure(self._job, task, WorkerDiedError(f"The shared memory cannot be read: {error}."))]
         return []
 
     def _see(self) -> None:

@@ -7,13 +7,14 @@ back to the runner, which writes them down one by one, so that a run is resumed 
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
-from agenticiqa.errors import MissingExtraError, WorkerDiedError
+from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
 from agenticiqa.vision.accelerator import Device
 
 AT_ONCE, AT_ONCE_ON_GPU = 8, 64
@@ -34,12 +35,18 @@ class RayEngine:
         self._ray, self._job = ray, job
         if not ray.is_initialized():
             ray.init(logging_level=logging.WARNING, log_to_driver=False, include_dashboard=False)
-        there = ray.cluster_resources()
-        gpus = int(there.get("GPU", 0)) if device != "cpu" else 0
-        count = actors or gpus or int(there.get("CPU", 1))
+        # What is free: an actor that finds no place would wait for ever.
+        free = ray.available_resources()
+        gpus = int(free.get("GPU", 0)) if device != "cpu" else 0
+        if device == "cuda" and not gpus:
+            raise ConfigError("No GPU of the Ray cluster is free.", hint="--device cpu works without one.")
+        places = gpus or int(free.get("CPU", 0))
+        if not places:
+            raise ConfigError("No core of the Ray cluster is free.", hint="Wait for the other work, or add machines.")
+        count = min(actors or places, places)
         self._size = AT_ONCE_ON_GPU if gpus else AT_ONCE
         kind = ray.remote(num_gpus=1 if gpus else 0, num_cpus=1, max_restarts=-1)(RatingActor)
-        self._actors: list[Any] = [kind.remote(job.with_memory_of_one(count), bool(gpus)) for _ in range(count)]
+        self._actors: list[Any] = [kind.remote(job, bool(gpus)) for _ in range(count)]
         self.slots = count * self._size * CALLS_AHEAD
         self._waiting: deque[Task] = deque()
         self._calls: dict[Any, tuple[int, list[Task], int]] = {}
@@ -58,7 +65,7 @@ class RayEngine:
             number, tasks, tries = self._calls.pop(call)
             try:
                 done += self._ray.get(call)
-            except self._ray.exceptions.RayActorError as error:
+            except self._ray.exceptions.RayError as error:
                 done += self._again(number, tasks, tries, error)
         self._hand_out()
         return done
@@ -93,6 +100,8 @@ class RatingActor:
     """Rates some pictures at a time, where it runs."""
 
     def __init__(self, job: BatchJob, on_gpu: bool) -> None:
+        # Each machine's own memory, for as many actors as it has cores.
+        job = job.with_memory_of_one(os.cpu_count() or 1)
         self._worker = None if on_gpu else SampleWorker(job)
         if on_gpu:
             from agenticiqa.batch.engines.device import BatchRater

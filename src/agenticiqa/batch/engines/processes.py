@@ -176,6 +176,9 @@ class ProcessEngine:
     # --- workers that end early ---
 
     def _replace_dead(self, worker: _Worker) -> list[SampleOutcome]:
+        # It is ending, or its pipe is broken and it never will.
+        worker.process.join(LAST_WAIT_S)
+        worker.process.kill()
         worker.process.join()
         self._failed_starts += not worker.ready
         if self._failed_starts >= FAILED_STARTS:
