@@ -1,13 +1,11 @@
-"""Teach a cheaper content network what the shipped one sees: a smaller view, its mirror image learnt, 8-bit sums.
+"""Teach a cheaper content network what the shipped one sees: fewer and larger patches of the same view.
 
-    python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 8] [--sides 196 196]
-        [--depths 12 6]
+    python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 10] [--grids 18 16]
 
 ``FOLDER`` holds views*.tar with JPEGs of 280×280 pixels: whole pictures resized by Pillow's BILINEAR, none of a picture
 that figures are measured on, but for those whose name begins with "e", on which it is only asked how close the
-student came. ``WEIGHTS`` is a folder with content.onnx and joint.onnx. A student learns the mean of what the teacher
-sees of a view and of its mirror image. Its matrices are rounded as the runtime rounds them: columns of weights to 7
-bits, so that no processor's 8-bit sums overflow, and what goes into them to 8 bits.
+student came. ``WEIGHTS`` is a folder with content.onnx, local.onnx and joint.onnx. A student learns the mean of what
+the teacher sees of a view and of its mirror image, and what the heads say of it beside the statistics of the view.
 """
 
 from __future__ import annotations
@@ -25,58 +23,35 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from PIL import Image
 from torch import Tensor, nn
-from training.embedded.network import CONTENT, DEPTH, VIEW, WIDTH, Content
+from training.embedded.network import CONTENT, PATCH, VIEW, WIDTH, Content
 from training.embedded.start import by_layer
 
+from agenticiqa.vision.accelerator import TorchGraph
+
 BATCH = 384
-PART_BYTES = 15_000_000
 HEADS = {"content": 256, "flaw_content": 192}
 """First layers behind the content, and how many values each makes of it."""
+SAID = ("score", "damage", "opinion", "trust", "levels", "severities", "flaws", "sorts", "generated")
+"""What the heads say, as far as it is taught."""
+PLAIN = 0.5
+"""Share of views that are shown as they are."""
 
 
-def rounded(values: Tensor, low: Tensor, step: Tensor) -> Tensor:
-    """To whole steps from ``low``; gradients pass as if nothing were rounded."""
-    step = step.clamp_min(1e-8)
-    return values + ((((values - low) / step).round() * step + low) - values).detach()
-
-
-class RoundedLinear(nn.Linear):
-    """A linear layer with weights of 7 bits (by column) and inputs of 8 bits (by picture)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        exact = x.float()
-        axes = tuple(range(1, x.ndim))
-        low, high = exact.amin(axes, keepdim=True).clamp_max(0), exact.amax(axes, keepdim=True).clamp_min(0)
-        inputs = rounded(exact, low, (high - low) / 255)
-        weight = rounded(
-            self.weight.float(), torch.zeros(()).to(x.device), self.weight.abs().amax(1, keepdim=True) / 64
-        )
-        return F.linear(inputs.to(x.dtype), weight.to(x.dtype), self.bias.to(x.dtype))
-
-
-def with_rounding(network: Content) -> Content:
-    for layer in network.layers:
-        for name in ("qkv", "out", "fc1", "fc2"):
-            getattr(layer, name).__class__ = RoundedLinear
-        layer.drop = 0.0
-    return network
-
-
-def student_of(teacher: Content, view: int, depth: int) -> Content:
-    """The teacher's own weights: places of a coarser grid, and layers spread over its depth."""
-    student = Content(view, depth)
-    state = teacher.state_dict()
-    kept = [round(number * (DEPTH - 1) / (depth - 1)) for number in range(depth)]
-    own = {name: value for name, value in state.items() if not name.startswith("layers.")}
-    for number, of in enumerate(kept):
-        prefix = f"layers.{of}."
-        own |= {f"layers.{number}.{name.removeprefix(prefix)}": value for name, value in state.items()
-                if name.startswith(prefix)}  # fmt: skip
-    position = state["position"]
+def student_of(teacher: Content, grid: int) -> Content:
+    """The teacher's own weights: larger patches, places of a coarser grid."""
+    student = Content(grid=grid)
+    own = teacher.state_dict()
+    # What a patch is to the teacher's filters once it is reduced to their size.
+    same = torch.eye(student.patch)[None, None]
+    reduce = F.interpolate(same, (student.patch, PATCH), mode="bilinear", antialias=True)[0, 0]
+    own["patches.weight"] = torch.einsum("ocij,hi,wj->ochw", own["patches.weight"], reduce, reduce)
+    position = own["position"]
     places = position[:, 1:].reshape(1, teacher.side, teacher.side, WIDTH).permute(0, 3, 1, 2)
-    places = F.interpolate(places, (student.side, student.side), mode="bicubic", antialias=True)
+    places = F.interpolate(places, (grid, grid), mode="bicubic", antialias=True)
     own["position"] = torch.cat([position[:, :1], places.permute(0, 2, 3, 1).flatten(1, 2)], 1)
     student.load_state_dict(own)
+    for layer in student.layers:
+        layer.drop = 0.0
     return student
 
 
@@ -127,41 +102,78 @@ def varied(views: Tensor) -> Tensor:
     return ((x + noise * torch.randn_like(x)).clamp(0, 1) * 255).round() / 255
 
 
-def smaller(views: Tensor, side: int) -> Tensor:
-    return (F.interpolate(views, (side, side), mode="bilinear", antialias=True).clamp(0, 1) * 255).round() / 255
-
-
 class Lesson(nn.Module):
     """How far a student is from the teacher, in variances of what the teacher says."""
 
-    def __init__(self, teacher: Content, heads: dict[str, Tensor]):
+    def __init__(self, folder: Path, device: str):
         super().__init__()
-        self.teacher = teacher.eval().requires_grad_(False)
+        self.teacher = Content().requires_grad_(False).eval()
+        print(self.teacher.load_state_dict(by_layer(folder / "content.onnx", "content."), strict=False))
+        heads = by_layer(folder / "joint.onnx", "joint.")
         self.heads = nn.ModuleDict()
         for name, width in HEADS.items():
             head = nn.Sequential(nn.LayerNorm(CONTENT), nn.Linear(CONTENT, width))
             head.load_state_dict({key: heads[f"{name}.{key}"] for key in head.state_dict()})
             self.heads[f"{name}_head"] = head.requires_grad_(False)
-        self.moments: dict[str, tuple[Tensor, Tensor]] = {}
+        self.local = TorchGraph((folder / "local.onnx").read_bytes(), device)
+        self.joint = TorchGraph((folder / "joint.onnx").read_bytes(), device)
+        self.known = {name: value.clone() for name, value in self.joint.known.items()}
+        self.moments: dict[str, Tensor] = {}
+        self.to(device)
+
+    def statistics(self, views: Tensor) -> Tensor:
+        """Of whole views (N×3×280×280 bytes)."""
+        x = F.interpolate(views.float(), (288, 288), mode="bilinear").round().byte().permute(0, 2, 3, 1).contiguous()
+        return self.local.tensors({"picture": x})[0].float().mean((1, 2)).clone()
+
+    def said(self, content: Tensor, statistics: Tensor) -> dict[str, Tensor]:
+        values = self.known | {"content": content, "statistics": statistics}
+        for node in self.joint.nodes:
+            self.joint._run_node(node, values)
+        return {name: values[name].reshape(len(content), -1) for name in SAID}
 
     @torch.no_grad()
-    def targets(self, views: Tensor) -> dict[str, Tensor]:
-        (content, tokens), (other, turned) = self.teacher.seen(views), self.teacher.seen(views.flip(3))
+    def targets(self, views: Tensor, statistics: Tensor) -> dict[str, Tensor]:
+        with torch.autocast(views.device.type, torch.bfloat16):
+            (content, tokens), (other, turned) = self.teacher.seen(views), self.teacher.seen(views.flip(3))
         grid = (len(views), self.teacher.side, self.teacher.side, 2 * WIDTH)
-        places = (tokens.reshape(grid) + turned.reshape(grid).flip(2)) / 2
-        return {"content": (content + other) / 2, "tokens": places.permute(0, 3, 1, 2)}
+        places = (tokens.float().reshape(grid) + turned.float().reshape(grid).flip(2)) / 2
+        content = (content.float() + other.float()) / 2
+        found = {"content": content, "tokens": places.permute(0, 3, 1, 2), **self.said(content, statistics)}
+        return found | {name: head(content) for name, head in self.heads.items()}
 
     def measure(self, targets: dict[str, Tensor]) -> None:
-        """Means and variances by value, from one large batch."""
-        known = {"content": targets["content"], "tokens": targets["tokens"].permute(0, 2, 3, 1).flatten(0, 2)}
-        known |= {name: head(targets["content"]) for name, head in self.heads.items()}
-        self.moments = {name: (values.mean(0), values.var(0) + 1e-6) for name, values in known.items()}
+        """Variances by value, from one large batch."""
+        flat = {name: values if name != "tokens" else values.permute(0, 2, 3, 1).flatten(0, 2)
+                for name, values in targets.items()}  # fmt: skip
+        self.moments = {name: values.var(0) + (1e-3 if name in SAID else 1e-6) for name, values in flat.items()}
 
-    def distances(self, content: Tensor, tokens: Tensor, targets: dict[str, Tensor], side: int) -> dict[str, Tensor]:
+    def distances(
+        self, content: Tensor, tokens: Tensor, targets: dict[str, Tensor], statistics: Tensor
+    ) -> dict[str, Tensor]:
+        side = round(tokens.shape[1] ** 0.5)
         wanted = F.interpolate(targets["tokens"], (side, side), mode="bilinear", antialias=True)
-        pairs = {"content": (content, targets["content"]), "tokens": (tokens, wanted.flatten(2).transpose(1, 2))}
-        pairs |= {name: (head(content), head(targets["content"])) for name, head in self.heads.items()}
-        return {name: ((own - asked).square() / self.moments[name][1]).mean() for name, (own, asked) in pairs.items()}
+        own = {"content": content, "tokens": tokens, **self.said(content, statistics)}
+        own |= {name: head(content) for name, head in self.heads.items()}
+        asked = targets | {"tokens": wanted.flatten(2).transpose(1, 2)}
+        return {name: ((own[name] - asked[name]).square() / self.moments[name]).mean() for name in own}
+
+
+def loss_of(parts: dict[str, Tensor]) -> Tensor:
+    heads = parts["content_head"] + parts["flaw_content_head"]
+    said = torch.stack([parts[name] for name in SAID]).mean()
+    return parts["content"] + 0.2 * parts["tokens"] + 0.5 * heads + 2.0 * said
+
+
+def asked_about(lesson: Lesson, see: object, views: Tensor, statistics: Tensor) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    with torch.no_grad():
+        for start in range(0, len(views), 128):
+            x, known = views[start : start + 128].float() / 255, statistics[start : start + 128]
+            parts = lesson.distances(*see(x), lesson.targets(x, known), known)  # type: ignore[operator]
+            for name, value in parts.items():
+                sums[name] = sums.get(name, 0.0) + float(value) * len(x) / len(views)
+    return {name: round(value, 4) for name, value in sums.items()}
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -169,77 +181,57 @@ def run(arguments: argparse.Namespace) -> None:
     torch.set_float32_matmul_precision("high")
     torch._dynamo.config.suppress_errors = True  # type: ignore[attr-defined]
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    teacher = Content()
-    weights = by_layer(arguments.weights / "content.onnx", "content.")
-    print(teacher.load_state_dict(weights, strict=False))
-    lesson = Lesson(teacher, by_layer(arguments.weights / "joint.onnx", "joint.")).to(device)
+    lesson = Lesson(arguments.weights, device)
     views, asked = (each.to(device) for each in read_views(arguments.views))
     print(f"{len(views)} views to learn from, {len(asked)} to ask about", flush=True)
-    students = [with_rounding(student_of(teacher.cpu(), side, depth)).to(device)
-                for side, depth in zip(arguments.sides, arguments.depths, strict=True)]  # fmt: skip
+    known, of_asked = (torch.cat([lesson.statistics(some[start : start + 128]) for start in range(0, len(some), 128)])
+                       for some in (views, asked))  # fmt: skip
+    count = min(len(views), 6 * BATCH)
+    found = [lesson.targets(views[start : start + BATCH].float() / 255, known[start : start + BATCH])
+             for start in range(0, count, BATCH)]  # fmt: skip
+    lesson.measure({name: torch.cat([each[name] for each in found]) for name in found[0]})
+    del found
+    print("teacher without its mirror image:", asked_about(lesson, lesson.teacher.seen, asked, of_asked), flush=True)
+    students = [student_of(lesson.teacher.cpu(), grid).to(device) for grid in arguments.grids]
     lesson.to(device)
-    kept = [{name: value.clone() for name, value in one.state_dict().items()} for one in students]
-    rate = 3e-4
-    optimisers = [torch.optim.AdamW(one.parameters(), lr=rate, weight_decay=0.02) for one in students]
-    see = (
-        [torch.compile(one.seen, dynamic=False) for one in students]
-        if arguments.compile
-        else [one.seen for one in students]
-    )
+    for one in students:
+        print(one.side, "untaught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
+    optimisers = [torch.optim.AdamW(one.parameters(), lr=arguments.rate, weight_decay=0.02) for one in students]
+    see = [one.seen for one in students]
     if arguments.compile:
+        see = [torch.compile(each, dynamic=False) for each in see]
         lesson.teacher.seen = torch.compile(lesson.teacher.seen, dynamic=False)  # type: ignore[method-assign]
-    with torch.autocast(device, torch.bfloat16):
-        found = [lesson.targets(views[start : start + BATCH].float() / 255) for start in range(0, 6 * BATCH, BATCH)]
-    lesson.measure({name: torch.cat([each[name].float() for each in found]) for name in found[0]})
     started, step, told = time.monotonic(), 0, 0.0
     while (spent := (time.monotonic() - started) / 60) < arguments.minutes:
-        batch = varied(views[torch.randint(len(views), (BATCH,), device=device)])
-        with torch.autocast(device, torch.bfloat16):
-            targets = lesson.targets(batch)
-        targets = {name: value.float() for name, value in targets.items()}
+        chosen = torch.randint(len(views), (BATCH,), device=device)
+        plain, rest = chosen.split([int(PLAIN * BATCH), BATCH - int(PLAIN * BATCH)])
+        simple = views[plain].float() / 255
+        turned = (torch.rand(len(plain), 1, 1, 1, device=device) < 0.5).expand_as(simple)
+        batch = torch.cat([torch.where(turned, simple.flip(3), simple), varied(views[rest])])
+        statistics = known[chosen]
+        targets = lesson.targets(batch, statistics)
         share = spent / arguments.minutes
-        for one, seen, optimiser, mean in zip(students, see, optimisers, kept, strict=True):
+        for number, optimiser in enumerate(optimisers):
             for group in optimiser.param_groups:
-                group["lr"] = rate * min(1.0, step / 200) * (0.02 + 0.98 * (1 + np.cos(np.pi * share)) / 2)
+                group["lr"] = arguments.rate * min(1.0, step / 200) * (1 + np.cos(np.pi * share)) / 2
             with torch.autocast(device, torch.bfloat16):
-                content, tokens = seen(smaller(batch, one.side * 14))
-            parts = lesson.distances(content.float(), tokens.float(), targets, one.side)
-            loss = parts["content"] + 0.3 * parts["tokens"] + 0.5 * (parts["content_head"] + parts["flaw_content_head"])
+                content, tokens = see[number](batch)
+            parts = lesson.distances(content.float(), tokens.float(), targets, statistics)
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(one.parameters(), 1.0)
+            loss_of(parts).backward()
+            nn.utils.clip_grad_norm_(students[number].parameters(), 1.0)
             optimiser.step()
-            with torch.no_grad():
-                for name, value in one.state_dict().items():
-                    if value.is_floating_point():
-                        mean[name].lerp_(value, 0.002 if step > 1000 else 0.02)
         step += 1
         if spent - told > 0.5 or step == 3:
             told = spent
-            print(f"{spent:.2f} min, step {step}:", json.dumps({n: round(float(v), 4) for n, v in parts.items()}),
-                  flush=True)  # fmt: skip
+            said = {name: round(float(value), 4) for name, value in parts.items()}
+            print(f"{spent:.2f} min, step {step}:", json.dumps(said), flush=True)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    for number, (one, mean) in enumerate(zip(students, kept, strict=True)):
-        one.load_state_dict(mean)
+    for one in students:
         one.eval()
-        for exactly in (False, True):
-            for layer in one.layers:
-                for name in ("qkv", "out", "fc1", "fc2"):
-                    getattr(layer, name).__class__ = nn.Linear if exactly else RoundedLinear
-            sums: dict[str, float] = {}
-            with torch.no_grad():
-                for start in range(0, len(asked), 128):
-                    x = asked[start : start + 128].float() / 255
-                    parts = lesson.distances(*one.seen(smaller(x, one.side * 14)), lesson.targets(x), one.side)
-                    for name, value in parts.items():
-                        sums[name] = sums.get(name, 0.0) + float(value) * len(x) / len(asked)
-            print(f"student {number} ({one.side * 14}, {len(one.layers)} layers), {'exact' if exactly else 'rounded'}: "
-                  + json.dumps({name: round(value, 4) for name, value in sums.items()}))  # fmt: skip
-        stream = io.BytesIO()
-        np.savez(stream, **{name: value.cpu().numpy().astype(np.float16) for name, value in mean.items()})
-        data = stream.getvalue()
-        for place, start in enumerate(range(0, len(data), PART_BYTES)):
-            (arguments.out / f"student{number}.{place}").write_bytes(data[start : start + PART_BYTES])
+        print(one.side, "taught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
+        state = {name: value.cpu().numpy().astype(np.float16) for name, value in one.state_dict().items()}
+        np.savez(arguments.out / f"student{one.side}.npz", **state)
 
 
 def main() -> None:
@@ -247,9 +239,9 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--views", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=8.0)
-    parser.add_argument("--sides", type=int, nargs="+", default=[196, 196])
-    parser.add_argument("--depths", type=int, nargs="+", default=[12, 6])
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--rate", type=float, default=2e-4)
+    parser.add_argument("--grids", type=int, nargs="+", default=[18, 16])
     parser.add_argument("--compile", action="store_true")
     run(parser.parse_args())
 

@@ -137,19 +137,27 @@ def graph_of(
         return onnx.load(str(file))
 
 
-TOKENS = ("/content/layers.8/Add_2_output_0", "/content/Cast_output_0")
-"""What the ninth layer and the normalised last one know of the view and, behind that, of each place in it."""
+MIDDLE = "/content/layers.8/Add_2_output_0"
+"""What the ninth layer knows of the view and, behind that, of each place in it."""
 
 
-def with_tokens(content: onnx.ModelProto) -> onnx.ModelProto:
-    """The graph of the content network with the output ``tokens``, N×20×20×768; what it computes stays the same."""
-    graph, side = content.graph, VIEW // PATCH
+def content_graph(content: Content) -> onnx.ModelProto:
+    view = torch.zeros(1, VIEW, VIEW, 3, dtype=torch.uint8)
+    free = {"view": {0: "views"}, "content": {0: "views"}}
+    return graph_of(ContentGraph(content), (view,), ["view"], ["content"], free)
+
+
+def with_tokens(content: onnx.ModelProto, side: int = VIEW // PATCH) -> onnx.ModelProto:
+    """The graph of the content network with the output ``tokens``, N×side×side×768; what it computes stays the same."""
+    graph = content.graph
+    # The normalised last layer in 32 bits.
+    last = [node.output[0] for node in graph.node if node.name.startswith("/content/Cast")][-1]
     bounds = {"tokens/first": [1], "tokens/end": [1 + side * side], "tokens/axis": [1]}
     shape = {"tokens/shape": [-1, side, side, 2 * WIDTH]}
     graph.initializer.extend(numpy_helper.from_array(np.array(v), name) for name, v in {**bounds, **shape}.items())
     graph.node.extend(
         [
-            helper.make_node("Concat", list(TOKENS), ["tokens/all"], axis=-1),
+            helper.make_node("Concat", [MIDDLE, last], ["tokens/all"], axis=-1),
             helper.make_node("Slice", ["tokens/all", *bounds], ["tokens/places"]),
             helper.make_node("Reshape", ["tokens/places", "tokens/shape"], ["tokens"]),
         ]
@@ -197,13 +205,6 @@ def export(model: Assessor, out: Path) -> dict[str, str]:
         ["cells"],
         {"picture": {0: "pictures", 1: "height", 2: "width"}, "cells": {0: "pictures", 1: "rows", 2: "columns"}},
     )
-    content = graph_of(
-        ContentGraph(model.content),
-        (torch.zeros(1, VIEW, VIEW, 3, dtype=torch.uint8),),
-        ["view"],
-        ["content"],
-        {"view": {0: "views"}, "content": {0: "views"}},
-    )
     joint = graph_of(
         JointGraph(model.joint),
         (torch.zeros(2, STATISTICS), torch.zeros(2, CONTENT)),
@@ -213,7 +214,7 @@ def export(model: Assessor, out: Path) -> dict[str, str]:
     )
     graphs = {
         "local.onnx": packed(local, eight_bit=False),
-        "content.onnx": with_tokens(packed(content, eight_bit=True)),
+        "content.onnx": with_tokens(packed(content_graph(model.content), eight_bit=True)),
         "joint.onnx": packed(joint, eight_bit=False),
     }
     hashes = {}

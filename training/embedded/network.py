@@ -146,15 +146,16 @@ class Layer(nn.Module):
 
 
 class Content(nn.Module):
-    """The whole view (N×3×280×280 in 0..1, or of another side) to what it shows and how (N×CONTENT)."""
+    """The whole view (N×3×280×280 in 0..1) to what it shows and how (N×CONTENT), from a grid of patches."""
 
-    def __init__(self, view: int = VIEW, depth: int = DEPTH) -> None:
+    def __init__(self, grid: int = VIEW // PATCH) -> None:
         super().__init__()
-        self.side = view // PATCH
-        self.patches = nn.Conv2d(3, WIDTH, PATCH, PATCH)
+        self.side, self.patch = grid, -(-VIEW // grid)
+        self.border = (grid * self.patch - VIEW) // 2
+        self.patches = nn.Conv2d(3, WIDTH, self.patch, self.patch)
         self.cls = nn.Parameter(torch.zeros(1, 1, WIDTH))
         self.position = nn.Parameter(torch.zeros(1, 1 + self.side**2, WIDTH))
-        self.layers = nn.ModuleList(Layer(0.1 * number / depth) for number in range(depth))
+        self.layers = nn.ModuleList(Layer(0.1 * number / DEPTH) for number in range(DEPTH))
         self.norm = nn.LayerNorm(WIDTH, eps=1e-6)
         self.register_buffer("mean", torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1), persistent=False)
         self.register_buffer("deviation", torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1), persistent=False)
@@ -164,6 +165,8 @@ class Content(nn.Module):
 
     def seen(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Also what the layer at three quarters of the depth, and the last, know of each place (N×places×2·WIDTH)."""
+        if self.border:
+            x = F.pad(x, (self.border,) * 4, mode="reflect")
         y = self.patches((x - self.mean) / self.deviation).flatten(2).transpose(1, 2)
         y = torch.cat([self.cls.expand(y.shape[0], -1, -1), y], 1) + self.position
         middle = y

@@ -84,15 +84,13 @@ class BatchVision(Vision):
         return TorchGraph(data, self._device)
 
     def see(self, pictures: Sequence[Prepared]) -> list[Features]:
+        """See several pictures; cells and tokens stay on the device: a rating is made of means and focus."""
+        wholes = self._cells_of([each.whole for each in pictures])
+        farther = [(place, each.farther) for place, each in enumerate(pictures) if each.farther is not None]
+        windows = [(place, window) for place, each in enumerate(pictures) for window in each.windows]
+        scales = [each.scale for each in pictures]
         views = self._to_device(np.stack([each.view for each in pictures]))
-        pieces = [piece for each in pictures for piece in (each.whole, each.farther, *each.windows)]
-        cells = iter(self._many_cells([piece for piece in pieces if piece is not None]))
-        parts = []
-        for each in pictures:
-            whole = next(cells)
-            farther = _mean_of([next(cells)] if each.farther is not None else [])
-            parts.append((whole, each.scale, farther, _mean_of([next(cells) for _ in each.windows])))
-        return self._features(views, parts)
+        return self._features(views, wholes, scales, self._means_of(farther), self._means_of(windows))
 
     def see_tensor(self, pictures: Tensor) -> list[Features]:
         """Pictures of one size on the device (N×H×W×3 bytes, none larger than LONGEST), seen where they are."""
@@ -110,52 +108,72 @@ class BatchVision(Vision):
             for axis in (1, 2):
                 missing = -some.shape[axis] % cell
                 some = _joined({"axis": axis}, some, some.flip(axis).narrow(axis, 0, missing)) if missing else some
-            found: list[Tensor] = self._sessions["local.onnx"].tensors({"picture": some.byte()})
-            return found[0]
+            return self._local(some.byte())
 
         longer = max(height, width)
-        far: list[Floats | None] = [None] * len(pictures)
+        farther: dict[int, Floats] = {}
         if longer > FAR_FROM:
             size = (max(1, round(height * FAR / longer)), max(1, round(width * FAR / longer)))
-            far = [_mean_of([each]) for each in cells_of(resized(size, "bicubic"))]
-        parts = [(each, 1.0, farther, None) for each, farther in zip(cells_of(pictures), far, strict=True)]
-        return self._features(resized((side, side), "bilinear"), parts)
+            farther = dict(enumerate(_means(cells_of(resized(size, "bicubic"))).cpu().numpy()))
+        everywhere = list(range(len(pictures)))
+        wholes = [(everywhere, cells_of(pictures))]
+        return self._features(resized((side, side), "bilinear"), wholes, [1.0] * len(pictures), farther, {})
 
     def _features(
-        self, views: Tensor, parts: Sequence[tuple[Tensor, float, Floats | None, Floats | None]]
+        self,
+        views: Tensor,
+        wholes: Sequence[tuple[list[int], Tensor]],
+        scales: Sequence[float],
+        farther: Mapping[int, Floats],
+        closer: Mapping[int, Floats],
     ) -> list[Features]:
-        """Of each picture its cells, scale, and statistics from farther and closer; focus is judged on the device."""
+        """``wholes``: cells of pictures of one size, with their places; statistics of other distances by place."""
         import torch
 
-        content, tokens = self._sessions["content.onnx"].tensors({"view": views})
-        flat = [cells.reshape(-1, cells.shape[-1]) for cells, *_ in parts]
-        repeated = torch.cat([one[None].expand(len(own), -1) for one, own in zip(content, flat, strict=True)])
-        (sharp,) = self._sessions["joint.onnx"].tensors(
-            {"statistics": torch.cat(flat), "content": repeated}, ["in_focus"]
-        )
-        focus = sharp.split([len(own) for own in flat])
-        shown = zip(parts, content.cpu().numpy(), tokens.cpu().numpy(), focus, strict=True)
+        (content,) = self._sessions["content.onnx"].tensors({"view": views}, ["content"])
+        means = content.new_empty(len(views), int(self.about["statistics"]))
+        focus: list[Tensor] = []
+        for places, cells in wholes:
+            means[places] = _means(cells)
+            count, rows, columns, width = cells.shape
+            of_cells = content[places][:, None].expand(-1, rows * columns, -1).flatten(0, 1)
+            given = {"statistics": cells.reshape(-1, width), "content": of_cells}
+            focus += self._sessions["joint.onnx"].tensors(given, ["in_focus"])[0].reshape(count, rows, columns)
+        flat = torch.cat([each.flatten() for each in focus]).cpu().numpy()
+        parts = np.split(flat, np.cumsum([each.numel() for each in focus])[:-1])
+        order = [place for places, _ in wholes for place in places]
+        in_focus = {place: own.reshape(each.shape) for place, own, each in zip(order, parts, focus, strict=True)}
+        shown = zip(content.cpu().numpy(), means.cpu().numpy(), scales, strict=True)
+        nothing = np.empty((0, 0, 0), np.float32)
         return [
-            Features(
-                cells.cpu().numpy(), one, places, scale, farther, closer, _mean_of([cells]),
-                each.reshape(cells.shape[:2]).cpu().numpy(),
-            )
-            for (cells, scale, farther, closer), one, places, each in shown
-        ]  # fmt: skip
+            Features(nothing, one, nothing, scale, farther.get(place), closer.get(place), mean, in_focus[place])
+            for place, (one, mean, scale) in enumerate(shown)
+        ]
 
-    def _many_cells(self, pieces: Sequence[Array]) -> list[Tensor]:
+    def _cells_of(self, pieces: Sequence[Array]) -> list[tuple[list[int], Tensor]]:
+        """Places of pieces of one size, with their cells: all sizes, a limited number at once."""
         by_size = defaultdict(list)
         for place, piece in enumerate(pieces):
             by_size[piece.shape].append(place)
-        found: dict[int, Tensor] = {}
+        found = []
         for (height, width, _), places in by_size.items():
             step = max(1, PIXELS_AT_ONCE // (height * width))
             for start in range(0, len(places), step):
                 some = places[start : start + step]
-                stacked = self._to_device(np.stack([pieces[place] for place in some]))
-                (cells,) = self._sessions["local.onnx"].tensors({"picture": stacked})
-                found |= dict(zip(some, cells, strict=True))
-        return [found[place] for place in range(len(pieces))]
+                found.append((some, self._local(self._to_device(np.stack([pieces[place] for place in some])))))
+        return found
+
+    def _means_of(self, pieces: Sequence[tuple[int, Array]]) -> dict[int, Floats]:
+        """Mean statistics by picture. Pieces of one picture are of one size, so that each counts alike."""
+        found = defaultdict(list)
+        for places, cells in self._cells_of([piece for _, piece in pieces]):
+            for place, mean in zip(places, _means(cells).cpu().numpy(), strict=True):
+                found[pieces[place][0]].append(mean)
+        return {place: np.mean(some, 0, np.float64).astype(np.float32) for place, some in found.items()}
+
+    def _local(self, pictures: Tensor) -> Tensor:
+        found: list[Tensor] = self._sessions["local.onnx"].tensors({"picture": pictures})
+        return found[0]
 
     def _to_device(self, values: Array) -> Tensor:
         import torch
@@ -163,14 +181,9 @@ class BatchVision(Vision):
         return torch.from_numpy(values).to(self._device, non_blocking=True)
 
 
-def _mean_of(pieces: Sequence[Tensor]) -> Floats | None:
-    """Statistics of cells together, in double precision; None where there are none."""
-    import torch
-
-    if not pieces:
-        return None
-    cells = torch.cat([each.reshape(-1, each.shape[-1]) for each in pieces])
-    return np.asarray(cells.double().mean(0).float().cpu().numpy(), np.float32)
+def _means(cells: Tensor) -> Tensor:
+    """Of each picture's cells, in double precision."""
+    return cells.double().mean((1, 2)).float()
 
 
 class TorchGraph:
@@ -412,8 +425,15 @@ def _on_torch(name: str) -> Callable[..., Any]:
 
 
 def _clipped(_: dict[str, Any], value: Any, low: Any = None, high: Any = None) -> Any:
-    bounds = [None if each is None else each.item() for each in (low, high)]
-    return value.clamp(*bounds)
+    # As tensors: reading their values would wait for the device.
+    return value.clamp(low, high)
+
+
+def _padded(attributes: dict[str, Any], value: Any, widths: Any) -> Any:
+    from torch.nn import functional
+
+    _, _, top, left, _, _, bottom, right = _numbers(widths)
+    return functional.pad(value, (left, right, top, bottom), mode=attributes["mode"].decode())
 
 
 def _whole_division(_: dict[str, Any], first: Any, second: Any) -> Any:
@@ -426,7 +446,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "ConstantOfShape": _shape_of_constant, "Conv": _convolved, "Div": _whole_division,
     "DynamicQuantizeLinear": _rounded, "Expand": _expanded, "Gather": _gathered, "Gemm": _linear,
     "LayerNormalization": _normalised,
-    "MultiHeadAttention": _attention,
+    "MultiHeadAttention": _attention, "Pad": _padded,
     "MatMulInteger": lambda _, value, weight, *_zero: value @ weight.to(value.dtype),
     "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
     "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped, "Shape": _shape, "Slice": _sliced,

@@ -178,7 +178,7 @@ class Features:
     """A picture as the model saw it, before any judgement."""
 
     cells: Floats
-    """rows × columns × statistics."""
+    """rows × columns × statistics; none where they stayed on a device (``mean`` and ``in_focus`` are known then)."""
     content: Floats
     tokens: Floats
     """What the network that sees the content knows of each place of its view: rows × columns × width."""

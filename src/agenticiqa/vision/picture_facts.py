@@ -29,7 +29,8 @@ TONE_REACH = 16
 OUTERMOST = 0.005
 REDUCED_FROM, REDUCED = 1536, 768
 """Pictures with a longer side than this are drawn only if they are flat at the second one too."""
-_PACKING = np.array([65536, 256, 1], np.uint32)
+_LEVELS = ((np.arange(255_001) + 500) // 1000).astype(np.uint8)
+"""The whole level of each thousandth."""
 _TRAINED = "the vision model was trained on photographs, so take this answer with caution"
 
 
@@ -96,39 +97,48 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
     """
     # Below each other: rows stay whole, and only a few of them get a neighbour from another window.
     rgb = np.concatenate(windows(picture))
+    red, green, blue = cv2.split(rgb)
     # In whole thousandths of a level: the same on every processor, also where a grey lies on the edge of a count.
-    red, green, blue = (rgb[..., channel] for channel in range(3))
-    thousandths = red * np.uint32(299) + green * np.uint32(587) + blue * np.uint32(114)
-    luma = thousandths / 1000
-    centred = luma - luma.mean()
-    variance = float(np.mean(centred**2))
-    packed = rgb @ _PACKING
-    counts = np.bincount(((thousandths + 500) // 1000).ravel(), minlength=256)
+    luma = np.multiply(red, 299, dtype=np.int32)
+    luma += np.multiply(green, 587, dtype=np.int32)
+    luma += np.multiply(blue, 114, dtype=np.int32)
+    mean = float(luma.mean())
+    centred = luma - mean
+    variance = float(np.einsum("ij,ij", centred, centred)) / luma.size
+    neighbours = variance
+    if luma.shape[1] > 1:
+        neighbours = float(np.einsum("ij,ij", centred[:, 1:], centred[:, :-1])) / centred[:, 1:].size
+    counts = cv2.calcHist([_LEVELS[luma]], [0], None, [256], [0, 256]).ravel()
     mode = int(counts.argmax())
-    near = counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum() / luma.size
-    neighbours = float(np.mean(centred[:, 1:] * centred[:, :-1])) if luma.shape[1] > 1 else variance
+    near = float(counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum()) / luma.size
+    packed = _packed(rgb)
     flat_share, plain_blocks = _flat_share(packed), _plain_blocks(packed)
     if flat_share >= DRAWN_FLAT and max(picture.shape[:2]) > REDUCED_FROM:
         # Strong compression leaves blocks of one colour. Reduced, what was drawn is flat still, and they are not.
         step = max(picture.shape[:2]) / REDUCED
         size = tuple(max(1, round(side / step)) for side in (picture.shape[1], picture.shape[0]))
-        reduced = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8) @ _PACKING
+        reduced = _packed(np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8))
         flat_share, plain_blocks = min(flat_share, _flat_share(reduced)), min(plain_blocks, _plain_blocks(reduced))
     reached = np.cumsum(counts) / counts.sum()
     darkest, lightest = np.searchsorted(reached, (OUTERMOST, 1 - OUTERMOST))
-    largest, smallest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
+    spread = cv2.subtract(cv2.max(cv2.max(red, green), blue), cv2.min(cv2.min(red, green), blue))
     return PictureFacts(
-        deviation=variance**0.5,
+        deviation=variance**0.5 / 1000,
         agreement=neighbours / variance if variance else 1.0,
         flat_share=flat_share,
         plain_blocks=plain_blocks,
         colours=len(np.unique(packed)) if flat_share >= DRAWN_FLAT else None,
         one_tone=float(near),
-        colourfulness=float(np.mean(largest - smallest)),
-        brightness=float(luma.mean()),
+        colourfulness=float(spread.mean()),
+        brightness=mean / 1000,
         tonal_range=float(lightest - darkest),
         clipped=clipped(rgb),
     )
+
+
+def _packed(rgb: UInt8Image) -> npt.NDArray[np.uint32]:
+    """One number for each colour."""
+    return np.asarray(cv2.cvtColor(rgb, cv2.COLOR_RGB2RGBA)).view(np.uint32)[..., 0]
 
 
 def _flat_share(values: npt.NDArray[np.uint32]) -> float:
@@ -148,5 +158,9 @@ def _plain_blocks(values: npt.NDArray[np.uint32]) -> float:
     height, width = (side // PLAIN * PLAIN for side in values.shape)
     if not height or not width:
         return float((values == values.flat[0]).all())
-    blocks = values[:height, :width].reshape(height // PLAIN, PLAIN, width // PLAIN, PLAIN)
-    return float((blocks.max(axis=(1, 3)) == blocks.min(axis=(1, 3))).mean())
+    rows = values[:height, :width].reshape(height // PLAIN, PLAIN, width)
+    # Row by row first: the short axes are slow to go along.
+    largest, smallest = (
+        reduce(reduce(rows, axis=1).reshape(-1, width // PLAIN, PLAIN), axis=2) for reduce in (np.max, np.min)
+    )
+    return float((largest == smallest).mean())

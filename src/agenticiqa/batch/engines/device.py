@@ -27,7 +27,7 @@ from agenticiqa.vision.network import WEIGHTS, Bytes, Prepared, described, prepa
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import Scene
 
-BATCH = 64
+BATCH = 128
 AHEAD = 4
 """Batches that may wait for the GPU or for being written down."""
 
