@@ -186,6 +186,10 @@ def _means(cells: Tensor) -> Tensor:
     return cells.double().mean((1, 2)).float()
 
 
+_ROUNDED_LINEAR = ("DynamicQuantizeLinear", "MatMulInteger", "Cast", "Mul", "Mul", "Add")
+_GELU = ("Div", "Erf", "Add", "Mul", "Mul")
+
+
 class TorchGraph:
     """An ONNX graph of ours, node by node in PyTorch.
 
@@ -208,6 +212,7 @@ class TorchGraph:
             is_shape = values.dtype == np.int64
             self.known[entry.name] = torch.from_numpy(values.copy()).to("cpu" if is_shape else device)
         self._fold()
+        self._join_sequences()
 
     def _fold(self) -> None:
         """Run once what depends on no input: unpacked weights, constants."""
@@ -221,6 +226,23 @@ class TorchGraph:
         self.nodes = rest
         used = {name for node in rest for name in node[1]} | set(self.outputs)
         self.known = {name: value for name, value in self.known.items() if name in used}
+
+    def _join_sequences(self) -> None:
+        """One operation for each of the two sequences that the content network is made of."""
+        rest, place = [], 0
+        while place < len(self.nodes):
+            kinds, inputs, outputs, _ = zip(*self.nodes[place : place + len(_ROUNDED_LINEAR)], strict=True)
+            if kinds == _ROUNDED_LINEAR:
+                weight, step = inputs[1][1], inputs[3][1]
+                (bias,) = (name for name in inputs[5] if name in self.known)
+                self.known[weight] = (self.known[weight].float() * self.known[step]).T.contiguous()
+                rest.append(("RoundedLinear", [inputs[0][0], weight, bias], outputs[5], {}))
+            elif kinds[: len(_GELU)] == _GELU:
+                rest.append(("Gelu", [inputs[0][0]], outputs[len(_GELU) - 1], {}))
+            else:
+                rest.append(self.nodes[place])
+            place += {"RoundedLinear": len(_ROUNDED_LINEAR), "Gelu": len(_GELU)}.get(rest[-1][0], 1)
+        self.nodes = rest
 
     def run(self, names: Sequence[str] | None, inputs: Mapping[str, Array]) -> list[Array]:
         """As a session of ONNX Runtime does."""
@@ -313,6 +335,12 @@ def _convolved(attributes: dict[str, Any], value: Any, weight: Any, bias: Any = 
         found = weight.reshape(len(weight), channels) @ value.reshape(pictures, channels, height * width)
         found = found if bias is None else found + bias[:, None]
         return found.reshape(pictures, len(weight), height, width)
+    if list(weight.shape[2:]) == list(stride) and groups == 1:
+        # Patches beside each other: a matrix.
+        (down, across), rows, columns = stride, height // stride[0], width // stride[1]
+        patches = value.reshape(pictures, channels, rows, down, columns, across).permute(0, 2, 4, 1, 3, 5)
+        found = functional.linear(patches.reshape(pictures, rows, columns, -1), weight.flatten(1), bias)
+        return found.permute(0, 3, 1, 2)
     top, left, bottom, right = attributes.get("pads", [0, 0, 0, 0])
     if (top, left) != (bottom, right):
         value, (top, left) = functional.pad(value, (left, right, top, bottom)), (0, 0)
@@ -376,16 +404,14 @@ def _expanded(_: dict[str, Any], value: Any, shape: Any) -> Any:
     return value.expand([max(pair) for pair in zip(sides, wanted, strict=True)])
 
 
-def _rounded(_: dict[str, Any], value: Any) -> Any:
-    """Rounded to 8 bits as a CPU does, each picture by itself; given back as the values that the steps stand for."""
-    import torch
+def _rounded_linear(_: dict[str, Any], value: Any, weight: Any, bias: Any) -> Any:
+    """Inputs rounded to 8 bits as a CPU does, each picture by itself; multiplied as the values the steps stand for."""
+    from torch.nn import functional
 
     exact, axes = value.float(), tuple(range(1, value.ndim))
     low, high = exact.amin(axes, keepdim=True).clamp_max(0), exact.amax(axes, keepdim=True).clamp_min(0)
     step = ((high - low) / 255).clamp_min(1e-12)
-    zero = (-low / step).round()
-    steps = ((exact / step).round() + zero).clamp(0, 255) - zero
-    return steps * step, torch.ones((), device=value.device), torch.zeros((), device=value.device)
+    return functional.linear((exact / step).round_().mul_(step), weight, bias)
 
 
 def _joined(attributes: dict[str, Any], *values: Any) -> Any:
@@ -415,6 +441,12 @@ def _linear(attributes: dict[str, Any], value: Any, weight: Any, bias: Any) -> A
     return functional.linear(value, weight if attributes.get("transB") else weight.T, bias)
 
 
+def _gelu(_: dict[str, Any], value: Any) -> Any:
+    from torch.nn import functional
+
+    return functional.gelu(value)
+
+
 def _on_torch(name: str) -> Callable[..., Any]:
     def run(_: dict[str, Any], *values: Any) -> Any:
         import torch
@@ -425,8 +457,8 @@ def _on_torch(name: str) -> Callable[..., Any]:
 
 
 def _clipped(_: dict[str, Any], value: Any, low: Any = None, high: Any = None) -> Any:
-    # As tensors: reading their values would wait for the device.
-    return value.clamp(low, high)
+    # Constants lie on the host: reading them does not wait for the device.
+    return value.clamp(*(None if each is None else each.item() for each in (low, high)))
 
 
 def _padded(attributes: dict[str, Any], value: Any, widths: Any) -> Any:
@@ -444,12 +476,11 @@ def _whole_division(_: dict[str, Any], first: Any, second: Any) -> Any:
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "AveragePool": _pooled, "Cast": _cast, "Clip": _clipped, "Concat": _joined, "Constant": _constant,
     "ConstantOfShape": _shape_of_constant, "Conv": _convolved, "Div": _whole_division,
-    "DynamicQuantizeLinear": _rounded, "Expand": _expanded, "Gather": _gathered, "Gemm": _linear,
-    "LayerNormalization": _normalised,
+    "Expand": _expanded, "Gather": _gathered, "Gemm": _linear,
+    "Gelu": _gelu, "LayerNormalization": _normalised,
     "MultiHeadAttention": _attention, "Pad": _padded,
-    "MatMulInteger": lambda _, value, weight, *_zero: value @ weight.to(value.dtype),
     "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
-    "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped, "Shape": _shape, "Slice": _sliced,
+    "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped, "RoundedLinear": _rounded_linear, "Shape": _shape, "Slice": _sliced,
     "Softmax": lambda attributes, value: value.softmax(attributes.get("axis", -1)),
     "Softplus": lambda _, value: value.float().exp().log1p().where(value < 20, value.float()),
     "Split": _split, "Squeeze": _squeezed, "Transpose": lambda attributes, value: value.permute(attributes["perm"]),

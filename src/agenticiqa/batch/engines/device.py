@@ -1,4 +1,4 @@
-"""Rating on a GPU: processes decode and prepare pictures, one thread sees them in batches.
+"""Rating on a GPU: processes decode and prepare pictures, two threads see them in batches.
 
 Pixels travel through memory that both sides share; what a worker says of a picture is small. A worker that dies costs
 its own picture only, as in the engine that this one extends.
@@ -30,6 +30,8 @@ from agenticiqa.vision.scene import Scene
 BATCH = 128
 AHEAD = 4
 """Batches that may wait for the GPU or for being written down."""
+GPU_THREADS = 2
+"""While the GPU sees one batch, the next is put together, or words are made of the last."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +157,8 @@ class DeviceEngine(ProcessEngine):
         self._batches: queue.SimpleQueue[list[Ready] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[list[SampleOutcome] | BaseException] = queue.SimpleQueue()
         self._on_gpu = 0
-        self._thread = threading.Thread(target=self._see, daemon=True, name="gpu")
-        self._thread.start()
+        for _ in range(GPU_THREADS):
+            threading.Thread(target=self._see, daemon=True, name="gpu").start()
 
     def finished(self, timeout_s: float) -> list[SampleOutcome]:
         found = super().finished(min(timeout_s, 0.01) if self._on_gpu or self._ready else timeout_s)
@@ -201,7 +203,8 @@ class DeviceEngine(ProcessEngine):
             self._done.put(error)
 
     def close(self) -> None:
-        self._batches.put(None)
+        for _ in range(GPU_THREADS):
+            self._batches.put(None)
         super().close()
 
 
