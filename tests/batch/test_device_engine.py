@@ -89,15 +89,15 @@ def test_a_picture_of_no_numbers_fails_alone(shots, monkeypatch):
 
 
 def test_shared_memory_that_cannot_be_opened_costs_one_picture(shots, monkeypatch):
-    read, turns = device._from_shared, []
+    read, turns = device.DeviceEngine._from_shared, []
 
-    def failing(message):
+    def failing(self, worker, message):
         turns.append(1)
         if len(turns) == 1:
             raise OSError(24, "Too many open files")
-        return read(message)
+        return read(self, worker, message)
 
-    monkeypatch.setattr(device, "_from_shared", failing)
+    monkeypatch.setattr(device.DeviceEngine, "_from_shared", failing)
     summary, _ = rated(shots)
     assert (summary.ok, summary.failed) == (9, 2)
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from agenticiqa.batch.engines.processes import ProcessEngine, _Worker, serve_with
+from agenticiqa.batch.engines.processes import ProcessEngine, WorkerProcess, serve_with
 from agenticiqa.batch.rating import Opened, opened, rating_of, record_of
 from agenticiqa.batch.results import result_line
 from agenticiqa.batch.work import BatchJob, InternalError, SampleOutcome, Task, failure
@@ -157,6 +158,8 @@ class DeviceEngine(ProcessEngine):
         self._batches: queue.SimpleQueue[list[Ready] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[list[SampleOutcome] | BaseException] = queue.SimpleQueue()
         self._on_gpu = 0
+        self._memories: WeakKeyDictionary[WorkerProcess, SharedMemory] = WeakKeyDictionary()
+        """What each worker puts its pictures into, as it was opened last."""
         for _ in range(GPU_THREADS):
             threading.Thread(target=self._see, daemon=True, name="gpu").start()
 
@@ -181,7 +184,7 @@ class DeviceEngine(ProcessEngine):
         except queue.Empty:
             return found
 
-    def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
+    def _received(self, worker: WorkerProcess, message: object) -> list[SampleOutcome]:
         if not isinstance(message, InSharedMemory) or worker.task is None:
             return super()._received(worker, message)
         task = worker.task
@@ -189,10 +192,24 @@ class DeviceEngine(ProcessEngine):
         worker.task, self._failed_starts = None, 0
         try:
             # Copied before the worker is given the next picture.
-            self._ready.append(Ready(task, message.about, _from_shared(message), message.facts))
+            self._ready.append(Ready(task, message.about, self._from_shared(worker, message), message.facts))
         except OSError as error:
             return [failure(self._job, task, WorkerDiedError(f"The shared memory cannot be read: {error}."))]
         return []
+
+    def _from_shared(self, worker: WorkerProcess, message: InSharedMemory) -> Prepared:
+        opened = self._memories.get(worker)
+        if opened is None or opened.name != message.memory:
+            if opened is not None:
+                opened.close()
+            opened = self._memories[worker] = SharedMemory(message.memory)
+        start, arrays = 0, list[Bytes]()
+        for shape in message.shapes:
+            arrays.append(_array_in(opened, shape, start).copy())
+            start += arrays[-1].nbytes
+        view, whole, *rest = arrays
+        farther = rest.pop(0) if message.far else None
+        return Prepared(view, whole, message.scale, farther, tuple(rest))
 
     def _see(self) -> None:
         rater = BatchRater(self._job)
@@ -206,17 +223,6 @@ class DeviceEngine(ProcessEngine):
         for _ in range(GPU_THREADS):
             self._batches.put(None)
         super().close()
-
-
-def _from_shared(message: InSharedMemory) -> Prepared:
-    memory, start, arrays = SharedMemory(message.memory), 0, list[Bytes]()
-    for shape in message.shapes:
-        arrays.append(_array_in(memory, shape, start).copy())
-        start += arrays[-1].nbytes
-    memory.close()
-    view, whole, *rest = arrays
-    farther = rest.pop(0) if message.far else None
-    return Prepared(view, whole, message.scale, farther, tuple(rest))
 
 
 def _array_in(memory: SharedMemory, shape: tuple[int, ...], start: int) -> Bytes:

@@ -88,7 +88,7 @@ def _end_with_the_runner(scratch: str) -> None:
 
 
 @dataclass(eq=False)
-class _Worker:
+class WorkerProcess:
     process: BaseProcess
     pipe: Connection
     scratch: ScratchFolder
@@ -119,7 +119,7 @@ class ProcessEngine:
         self._context = multiprocessing.get_context("spawn")
         self._workers = [self._started() for _ in range(workers)]
 
-    def _started(self) -> _Worker:
+    def _started(self) -> WorkerProcess:
         parent_end, child_end = self._context.Pipe()
         # A folder of its own: what a killed worker leaves behind can be removed.
         scratch = ScratchFolder("worker")
@@ -128,7 +128,7 @@ class ProcessEngine:
         with _process_environment(self._threads):
             process.start()
         child_end.close()
-        return _Worker(process, parent_end, scratch)
+        return WorkerProcess(process, parent_end, scratch)
 
     # --- tasks ---
 
@@ -162,7 +162,7 @@ class ProcessEngine:
                     continue
                 worker.task, worker.since = self._waiting.popleft(), time.monotonic()
 
-    def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
+    def _received(self, worker: WorkerProcess, message: object) -> list[SampleOutcome]:
         if message == READY:
             worker.ready = True
             return []
@@ -175,7 +175,7 @@ class ProcessEngine:
 
     # --- workers that end early ---
 
-    def _replace_dead(self, worker: _Worker) -> list[SampleOutcome]:
+    def _replace_dead(self, worker: WorkerProcess) -> list[SampleOutcome]:
         # It is ending, or its pipe is broken and it never will.
         worker.process.join(LAST_WAIT_S)
         worker.process.kill()
@@ -196,7 +196,7 @@ class ProcessEngine:
         error = WorkerDiedError(f"The worker process died twice on this sample (last: {how}).")
         return [failure(self._job, task, error)]
 
-    def _replace(self, worker: _Worker) -> None:
+    def _replace(self, worker: WorkerProcess) -> None:
         _end(worker)
         self._workers[self._workers.index(worker)] = self._started()
 
@@ -211,7 +211,7 @@ class ProcessEngine:
             _end(worker)
 
 
-def _end(worker: _Worker) -> None:
+def _end(worker: WorkerProcess) -> None:
     worker.process.kill()
     worker.process.join()
     worker.pipe.close()
