@@ -58,6 +58,10 @@ RegionsOption = Annotated[list[str] | None, typer.Option("--region", help="Where
 BackendOption = Annotated[
     str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
 ]
+BackendsOption = Annotated[
+    str | None,
+    typer.Option(help="Models that answer together, with commas; the first (or --backend) collects the evidence."),
+]
 MaxReplanOption = Annotated[
     int | None, typer.Option(min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml.")
 ]
