@@ -71,9 +71,14 @@ def _answer(state: AgenticIQAState, context: RunContext) -> SummarizerOutput:
     confidence = 1.0 if rating else settings.pipeline.fusion.class_confidence
     joint = join(form, replies, failed, settings.summarizer, lambda answer: _rated(form, answer, context), confidence)
     result = _result(form, joint.answer, ", ".join(settings.answering.values()), context)
-    reasoning = joined_sentences([result.quality_reasoning, joint.agreement])
+    rated = _rated(form, joint.answer, context)
     return result.model_copy(
-        update={"quality_reasoning": reasoning, "models": joint.models, "agreement": joint.agreement}
+        update={
+            "final_answer": rated.letter if rated else result.final_answer,
+            "quality_reasoning": joined_sentences([result.quality_reasoning, joint.agreement]),
+            "models": joint.models,
+            "agreement": joint.agreement,
+        }
     )
 
 

@@ -145,8 +145,7 @@ def join(
     lost = [f"{name} gave no answer ({error.kind}): this one is of the others." for name, error in failed.items()]
     answer = replace(
         joint,
-        # Where tools and models contradict each other, what the models say stands beside what was measured.
-        answer=nearest.answer if rating is None else best if rating.conflict else rating.letter,
+        answer=best if rating else nearest.answer,
         reasoning=nearest.reasoning,
         advice=nearest.advice,
         measured=nearest.measured,

@@ -243,7 +243,8 @@ class _Summary:
         elif rating.letter != letter:
             fused = f"{rating.score:.2f} corresponds to {rating.letter} ({RATING_OPTIONS[rating.letter]})"
             verb = "alone says" if from_probabilities else "chose"
-            reasoning.append(f"The fused score {fused}, the model {verb} {chosen}.")
+            who = "the models together say" if self.joint else f"the model {verb}"
+            reasoning.append(f"The fused score {fused}, {who} {chosen}.")
             letter = rating.letter if from_probabilities else letter
         return rating.score, letter
 
