@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module, metadata
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.runtime.config import ROLES, RoleSettings, Settings, load_settings
+from agenticiqa.runtime.config import RoleSettings, Settings, load_settings
 from agenticiqa.vlm_client import Provider, Readiness, VLMClient
 
 
@@ -101,7 +101,7 @@ def choose_backends(settings: Settings) -> dict[str, BackendChoice | BackendUnav
         return of_provider(BackendName.parse(backend).provider)
 
     chosen: dict[str, BackendChoice | BackendUnavailableError] = {}
-    for role in dict.fromkeys([*ROLES, *settings.answering]):
+    for role in settings.roles:
         try:
             chosen[role] = _choose(role, settings, readiness)
         except BackendUnavailableError as error:

@@ -330,6 +330,11 @@ class Settings(_Strict):
         return self.providers.get(name, ProviderSettings())
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """All that have a backend: the three agents, and the further models that answer."""
+        return tuple(dict.fromkeys([*ROLES, *self.answering]))
+
+    @property
     def named_backends(self) -> dict[str, dict[str, Any]]:
         """Backends, fallbacks and those that answer together, as set for one run; not replaced by stored settings."""
         chosen = {role: self.role(role) for role in ROLES if role in self.chosen_explicitly}

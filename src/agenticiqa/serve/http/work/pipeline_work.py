@@ -22,7 +22,7 @@ from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.pictures.inputs import GivenPicture, aligned
 from agenticiqa.pictures.regions import check_regions
-from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.serve.http.problems import REQUEST_FAULTS, ServiceError, without_addresses
 from agenticiqa.serve.http.store.job_record import JobOutcome
@@ -42,7 +42,7 @@ class Pipeline:
     ) -> None:
         self.settings = settings
         # Any other name is refused: for some providers the name is a folder or a download.
-        configured = (settings.role(role).backend for role in (*ROLES, *settings.answering))
+        configured = (settings.role(role).backend for role in settings.roles)
         named = dict.fromkeys([EMBEDDED, *configured, *allowed_backends])
         self.selectable = [name for name in named if self.provider(BackendName.parse(name).provider).ready]
         """Backends a request may name: the embedded one, those configured, those the operator allowed; if ready."""
@@ -83,7 +83,7 @@ class Pipeline:
 
     def default_backends(self) -> dict[str, str | None]:
         names: dict[str, str | None] = {}
-        for role in dict.fromkeys([*ROLES, *self.settings.answering]):
+        for role in self.settings.roles:
             if role in self._clients:
                 names[role] = self._clients[role].identity
                 continue
