@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import NotRequired, TypedDict
 
 from agenticiqa._data import read_data
@@ -302,8 +303,11 @@ class SummarizerOutput(BaseModel):
     advice: list[Advice] = Field(default_factory=list, description="What to do about it, what matters most first")
     doubt: str | None = Field(None, description="Why the answer is not certain, though there is one")
     error: str | None = Field(None, description="Set when this is not an answer but a failure")
-    models: list[ModelAnswer] = Field(default_factory=list, description="Where several models answered, each one's")
-    agreement: str | None = Field(None, description="Who of them says what, in words")
+    # No model is asked for these two, so that they are no part of the schema.
+    models: SkipJsonSchema[list[ModelAnswer]] = Field(
+        default_factory=list, description="Where several models answered, each one's"
+    )
+    agreement: SkipJsonSchema[str | None] = Field(None, description="Who of them says what, in words")
 
     @field_validator("final_answer", "quality_reasoning", mode="after")
     @classmethod

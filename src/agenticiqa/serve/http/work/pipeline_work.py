@@ -18,6 +18,7 @@ from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
 from agenticiqa.errors import AgenticIQAError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.pictures.inputs import GivenPicture, aligned
@@ -239,7 +240,10 @@ def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **m
     job.report(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
 
 
-def _presentable_result(result: BaseModel, intake: Intake[Any]) -> dict[str, Any]:
+def _presentable_result(result: Assessment | Comparison, intake: Intake[Any]) -> dict[str, Any]:
+    for one in (result.a, result.b) if isinstance(result, Comparison) else (result,):
+        for model in one.models if one else []:
+            model.error = without_addresses(model.error) if model.error else None
     sent = {name: picture.name for name, picture in intake.pictures.items()}
     return with_picture_names(presentable(result, _names(intake.pictures)), sent)
 
