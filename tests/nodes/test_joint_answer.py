@@ -153,6 +153,11 @@ def test_one_that_cannot_tell_has_no_voice(together, pair):
         "Two of three say B. Noise; one cannot tell.",
     )
     assert [each.weight for each in result.models] == [0, 0.5, 0.5]
+    assert set(result.summarizer_result.used_evidence["option_probabilities"]) == {"A", "B", "C"}
+    nobody = together({name: answering("Unable to determine") for name in ("four", "five")}).assess(pair.test, CHOICE)
+    assert (nobody.status, nobody.answer) == ("partial", "Unable to determine")
+    assert "option_probabilities" not in nobody.summarizer_result.used_evidence
+    assert nobody.summarizer_result.agreement == "four and five cannot tell."
 
 
 def test_words_are_those_of_most_weight(together, pair):

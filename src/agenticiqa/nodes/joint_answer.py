@@ -123,16 +123,18 @@ def join(
         for each in said
     ]
     mixed: dict[str, float] = {}
-    for voice in voices:
+    counted = [voice for voice in voices if voice.weight]
+    for voice in counted:
         for choice, chance in voice.chances.items():
             mixed[choice] = mixed.get(choice, 0.0) + voice.weight * chance
     best = max(mixed, key=mixed.__getitem__)
+    logprobs = {choice: math.log(chance) if chance else -math.inf for choice, chance in mixed.items()}
     joint = ParsedAnswer(
         best,
         "",
-        {choice: math.log(chance) if chance else -math.inf for choice, chance in mixed.items()} if choices else None,
+        logprobs if best in choices else None,
         from_probabilities=True,
-        own_tools=frozenset().union(*(voice.said.own_tools for voice in voices if voice.weight)),
+        own_tools=frozenset().union(*(voice.said.own_tools for voice in counted)),
     )
     rating = rate(joint)
 
@@ -141,7 +143,7 @@ def join(
         # Of those that say the same, the weightiest speaks.
         return far, -voice.weight
 
-    nearest = min((voice for voice in voices if voice.weight), key=distance).said
+    nearest = min(counted, key=distance).said
     lost = [f"{name} gave no answer ({error.kind}): this one is of the others." for name, error in failed.items()]
     answer = replace(
         joint,
