@@ -32,7 +32,7 @@ NODES_PER_PASS = 3
 # Only our own classes are rebuilt from a stored checkpoint.
 STORED_TYPES = (
     "PlannerOutput", "PlanControlFlags", "ExecutorOutput", "DistortionAnalysis", "ToolExecutionLog", "SummarizerOutput",
-    "ScoreConflict", "Advice", "Gap",
+    "ScoreConflict", "Advice", "Gap", "ModelAnswer",
 )  # fmt: skip
 
 Graph = CompiledStateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState]

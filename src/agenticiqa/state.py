@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import NotRequired, TypedDict
 
 from agenticiqa._data import read_data
@@ -254,6 +255,36 @@ class Advice(BaseModel):
     fix: Fix | None = Field(default=None, description="The same by numbers, where a copy with it can be made")
 
 
+class ModelAnswer(BaseModel):
+    """What one of several models answered to the same question from the same evidence."""
+
+    backend: str
+    weight: float = Field(ge=0, le=1, description="Its share in the joint answer; 0 where it gave none")
+    answer: str | None = None
+    quality_score: float | None = Field(None, ge=1, le=5, description="What its answer alone would be fused to")
+    probabilities: dict[str, float] | None = Field(None, description="Its own chances of the choices, where it has any")
+    reasoning: str | None = None
+    error: str | None = Field(None, description="Why it gave no answer")
+
+    def cells(self) -> list[str]:
+        """A row under :data:`MODEL_COLUMNS`, for people.
+
+        >>> ModelAnswer(backend="embedded", weight=0.5, answer="B", quality_score=3.9, probabilities={"B": 0.7}).cells()
+        ['embedded', 'B', '70 %', '3.90', '0.50']
+        """
+        chance = (self.probabilities or {}).get(self.answer or "")
+        return [
+            self.backend,
+            self.answer or f"none: {self.error}",
+            "" if chance is None else f"{100 * chance:.0f} %",
+            "" if self.quality_score is None else f"{self.quality_score:.2f}",
+            f"{self.weight:.2f}",
+        ]
+
+
+MODEL_COLUMNS = ("Model", "Answer", "Chance", "Score", "Weight")
+
+
 class SummarizerOutput(BaseModel):
     """The answer with its reasons, or the request to plan again."""
 
@@ -272,6 +303,11 @@ class SummarizerOutput(BaseModel):
     advice: list[Advice] = Field(default_factory=list, description="What to do about it, what matters most first")
     doubt: str | None = Field(None, description="Why the answer is not certain, though there is one")
     error: str | None = Field(None, description="Set when this is not an answer but a failure")
+    # No model is asked for these two, so that they are no part of the schema.
+    models: SkipJsonSchema[list[ModelAnswer]] = Field(
+        default_factory=list, description="Where several models answered, each one's"
+    )
+    agreement: SkipJsonSchema[str | None] = Field(None, description="Who of them says what, in words")
 
     @field_validator("final_answer", "quality_reasoning", mode="after")
     @classmethod

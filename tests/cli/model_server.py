@@ -49,6 +49,8 @@ class ModelServer:
     def __init__(self, replies: dict[str, Reply] | None = None, status: int = 200) -> None:
         self.replies = {**REPLIES, **(replies or {})}
         self.status = status
+        self.fault = "no"
+        """What it says with another status than 200."""
         self.requests: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -75,7 +77,7 @@ class ModelServer:
                 with server._lock:
                     server.requests.append(request)
                 if server.status != 200:
-                    body: dict[str, Any] = {"error": {"message": "no", "type": "x"}}
+                    body: dict[str, Any] = {"error": {"message": server.fault, "type": "x"}}
                 else:
                     body = _completion(request["model"], server.answer(request))
                 data = json.dumps(body).encode()

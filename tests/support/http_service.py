@@ -59,9 +59,17 @@ class Running:
 
 
 @contextmanager
-def serving(home: Path, model: VLMClient, *, memory: str | None = None, **changes: Any) -> Iterator[Running]:
-    """A server in a thread of this process, on any free port."""
+def serving(
+    home: Path,
+    model: VLMClient | None,
+    *,
+    memory: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Iterator[Running]:
+    """A server in a thread of this process, on any free port; without a model it uses those of the settings."""
     overrides = {
+        **(overrides or {}),
         "pipeline.memory": memory,
         "pipeline.runs.database": home / "runs.sqlite",
         "pipeline.logging.file": home / "log.jsonl",
@@ -69,7 +77,7 @@ def serving(home: Path, model: VLMClient, *, memory: str | None = None, **change
     }
     settings = load_settings(overrides=overrides, environment={})
     service = ServiceSettings(**{"data_folder": home / "service", "port": 0, "grace_s": 20.0, **changes})
-    bound = bind(service, settings, clients=dict.fromkeys(ROLES, model))
+    bound = bind(service, settings, clients=dict.fromkeys(ROLES, model) if model else None)
     thread = threading.Thread(target=bound.run, daemon=True)
     thread.start()
     try:

@@ -5,6 +5,7 @@ Standard library only: ``tests/run_snippets.py`` uses it beside an environment t
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -76,6 +77,15 @@ def python_blocks() -> list[Snippet]:
     return _blocks("python")
 
 
+def _answered(number: int) -> str:
+    """A line as `agenticiqa batch --backends` writes it, of a picture that people rated."""
+    mos = 1 + number % 5
+    scores = {"openai.gpt-4o": min(5.0, mos + 0.3 * (number % 3)), "embedded": 1 + (number * 7 % 9) / 2}
+    models = [{"backend": name, "weight": 0.5, "quality_score": score} for name, score in scores.items()]
+    told = {"final_answer": "C", "quality_reasoning": "…", "quality_score": sum(scores.values()) / 2, "models": models}
+    return json.dumps({"sample_id": str(number), "status": "ok", "mos": mos, "summarizer_result": told}) + "\n"
+
+
 def make_workshop(folder: Path) -> Path:
     """A folder with the files that the documentation speaks of: the examples, photo.jpg, a.png, pairs.csv …"""
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,6 +100,7 @@ def make_workshop(folder: Path) -> Path:
     (folder / "pairs.csv").write_text(
         "sample_id,image_path,reference_path\n1,photo.png,original.png\n2,b.png,original.png\n", encoding="utf-8"
     )
+    (folder / "answers.jsonl").write_text("".join(map(_answered, range(20))), encoding="utf-8")
     (folder / "configs").mkdir(exist_ok=True)
     (folder / "configs" / "pipeline.yaml").write_text("max_replan_iterations: 2\n", encoding="utf-8")
     return folder

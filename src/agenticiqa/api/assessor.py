@@ -6,7 +6,7 @@ import hashlib
 import logging
 import sys
 import threading
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -28,7 +28,7 @@ from agenticiqa.pictures.images import LoadedImage, check_allowed
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture, refuse_other_size
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.cache import DiskCache, open_cache
-from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
+from agenticiqa.runtime.config import ImageLimits, Settings, load_settings, roles_named
 from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, new_run_id
@@ -63,6 +63,7 @@ class AgenticIQA:
 
     Args:
         backend: The model for all roles; by default the configured one, or the embedded model.
+        backends: Several models that answer together from the same evidence; the first, or ``backend``, collects it.
         profile: ``"paper"`` takes the conditions of the AgenticIQA paper: its tools, calibrations and thresholds.
         settings: Ready settings, instead of ``config_dir``, ``overrides`` and ``profile``.
         config_dir: A folder with configuration files (docs/running/configuration.md).
@@ -84,6 +85,7 @@ class AgenticIQA:
         self,
         backend: str | None = None,
         *,
+        backends: Sequence[str] | None = None,
         profile: str | None = None,
         settings: Settings | None = None,
         config_dir: str | PathLike[str] | None = None,
@@ -95,13 +97,14 @@ class AgenticIQA:
     ) -> None:
         if settings is None:
             folder = fspath(config_dir) if config_dir else None
-            settings = load_settings(folder, {"backend": backend, "pipeline.profile": profile, **(overrides or {})})
+            named = {"backend": backend, "backends": backends or None}
+            settings = load_settings(folder, {**named, "pipeline.profile": profile, **(overrides or {})})
         elif config_dir or overrides or profile:
             raise errors.ConfigError(
                 "Give either settings, or config_dir, overrides and profile: they would contradict it."
             )
-        elif backend:
-            settings = settings.with_backends({role: {"backend": backend} for role in ROLES})
+        elif backend or backends:
+            settings = settings.with_backends(roles_named(backend, backends))
         self.settings = settings
         pipeline = self.settings.pipeline
         if record:
@@ -495,7 +498,8 @@ class AgenticIQA:
             refuse_other_size(image, context.image(reference_path))
         check_regions(state.get("regions") or {}, image)
         replaced: dict[BackendChoice, list[str]] = {}
-        for role in calls_per_pass(state.get("mode", "agents"), state.get("without", [])):
+        mode, without = state.get("mode", "agents"), state.get("without", [])
+        for role in calls_per_pass(mode, without, context.settings.answering):
             choice = context.backend_choice(role)
             if choice.reason and not choice.is_default:
                 replaced.setdefault(choice, []).append(role)

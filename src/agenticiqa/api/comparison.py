@@ -252,7 +252,7 @@ def _decide(found: Comparison, pictures: Pictures) -> None:
     if difference is not None:
         found.places, found.map_shows = difference.places(), difference.shows
     found.verdict = _verdict(found, row.calibrated_a, row.calibrated_b, found.confidence)
-    found.reasons = [*_findings(found), *_losses(pictures), *_agreement(found), *_where(found)]
+    found.reasons = [*_findings(found), *_losses(pictures), *_agreement(found), *_models(found), *_where(found)]
 
 
 def _decide_as_asked(found: Comparison, lead: AskedLead) -> None:
@@ -348,6 +348,26 @@ def _agreement(found: Comparison) -> list[str]:
     named = f" ({'; '.join(agreeing)})" if agreeing else ""
     lines = [f"{len(agreeing)} of {len(others)} other tools agree{named}."]
     return [*lines, f"Against it: {'; '.join(against[:MAX_DISSENTING_TOOLS])}."] if against else lines
+
+
+def _models(found: Comparison) -> list[str]:
+    """Which of the two each of several models gives the better score."""
+    of_b = {each.backend: each.quality_score for each in (found.b.models if found.b else [])}
+    rated: dict[str, list[str]] = {}
+    for each in found.a.models if found.a else []:
+        a, b = each.quality_score, of_b.get(each.backend)
+        if a is not None and b is not None:
+            side = _better(a, b)
+            said = "rates both alike" if side == "tie" else f"rates {side} higher"
+            rated.setdefault(said, []).append(f"{each.backend} {a:.2f} and {b:.2f}")
+    if not rated:
+        return []
+    count = sum(map(len, rated.values()))
+    parts = [
+        f"{len(own)} of {count} models {said.replace('rates', 'rate' if len(own) > 1 else 'rates')} ({'; '.join(own)})"
+        for said, own in rated.items()
+    ]
+    return [f"{'; '.join(parts)}."]
 
 
 def _where(found: Comparison) -> list[str]:

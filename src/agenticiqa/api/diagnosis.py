@@ -20,7 +20,7 @@ from agenticiqa.models.backends import choose_backend, create_vlm_client, find_p
 from agenticiqa.nodes.model_calls import parse_json_object, with_reply
 from agenticiqa.pictures.formats import readable_names
 from agenticiqa.pictures.images import decode_image, png_bytes
-from agenticiqa.runtime.config import ROLES, Settings, load_settings
+from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vision.accelerator import chosen_device
 from agenticiqa.vlm_client import ModelRequest, Question, VLMClient, labelled
@@ -87,7 +87,7 @@ def _backends(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis(f"backend {name}", "ok", readiness.reason)
         else:
             yield Diagnosis(f"backend {name}", "missing", "not set up", readiness.reason)
-    for role in ROLES:
+    for role in settings.roles:
         try:
             choice = choose_backend(role, settings)
         except AgenticIQAError:

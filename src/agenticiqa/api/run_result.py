@@ -99,7 +99,7 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
 def _backends(state: Mapping[str, Any], context: RunContext) -> dict[str, str | None]:
     """The backend of each role that takes part."""
     names: dict[str, str | None] = {}
-    for role in calls_per_pass(state.get("mode", "agents"), state.get("without", [])):
+    for role in calls_per_pass(state.get("mode", "agents"), state.get("without", []), context.settings.answering):
         used = [record.backend for record in context.calls.records if record.role == role]
         try:
             names[role] = used[-1] if used else context.backend_choice(role).backend

@@ -6,7 +6,7 @@ and scores are cached, runs are recorded and can be resumed.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from typing_extensions import Unpack
 
@@ -27,6 +27,7 @@ def assess(
     query: str = DEFAULT_QUERY,
     *,
     backend: str | None = None,
+    backends: Sequence[str] | None = None,
     on_event: EventListener | None = None,
     **options: Unpack[AssessOptions],
 ) -> Assessment:
@@ -36,6 +37,7 @@ def assess(
         image: A path, bytes, an open file, a Pillow image, or an array or tensor of pixels.
         query: The question; by default, a rating of the overall quality.
         backend: The model, such as ``openai.gpt-4o``; by default the configured one, or the embedded model.
+        backends: Several models that answer together; ``result.models`` has each one's answer.
         on_event: Called with every step of the agents.
         reference: The undistorted picture of the same size.
         options: The answers to choose from, if the question does not hold them.
@@ -55,24 +57,29 @@ def assess(
     >>> assess(Image.linear_gradient("L"), "Rate the quality.", backend="embedded").score is None
     False
     """
-    with AgenticIQA(backend, record=False) as assessor:
+    with AgenticIQA(backend, backends=backends, record=False) as assessor:
         return assessor.assess(image, query, on_event=on_event, **options)
 
 
 @spelled_out
 def stream(
-    image: PictureInput, query: str = DEFAULT_QUERY, *, backend: str | None = None, **options: Unpack[AssessOptions]
+    image: PictureInput,
+    query: str = DEFAULT_QUERY,
+    *,
+    backend: str | None = None,
+    backends: Sequence[str] | None = None,
+    **options: Unpack[AssessOptions],
 ) -> Generator[PipelineEvent | Assessment, None, None]:
     """Run :func:`assess`, and yield every step of the agents as it ends.
 
     Args:
-        image, query, backend, options: As for :func:`assess`.
+        image, query, backend, backends, options: As for :func:`assess`.
     Yields:
         :class:`PipelineEvent` for each step, and last the :class:`Assessment`.
     Raises:
         ConfigError: The configuration cannot be used.
     """
-    with AgenticIQA(backend, record=False) as assessor:
+    with AgenticIQA(backend, backends=backends, record=False) as assessor:
         yield from assessor.stream(image, query, **options)
 
 
@@ -83,6 +90,7 @@ def compare(
     reference: PictureInput | None = None,
     query: str = DEFAULT_QUERY,
     backend: str | None = None,
+    backends: Sequence[str] | None = None,
 ) -> Comparison:
     """Find out which of two pictures is better, how sure that is, where they differ, and why.
 
@@ -90,7 +98,7 @@ def compare(
         image_a, image_b: Pictures, given in any form that :func:`assess` takes.
         reference: The undistorted picture, of the same size as both.
         query: The question that each picture is assessed with.
-        backend: The model, as for :func:`assess`.
+        backend, backends: The model, or several, as for :func:`assess`.
     Returns:
         The winner with its probability. A picture that fails gives the status ``error``, not an exception.
     Raises:
@@ -101,7 +109,7 @@ def compare(
     >>> compare(grey, grey, backend="embedded").winner
     'tie'
     """
-    with AgenticIQA(backend, record=False) as assessor:
+    with AgenticIQA(backend, backends=backends, record=False) as assessor:
         return assessor.compare(image_a, image_b, reference=reference, query=query)
 
 

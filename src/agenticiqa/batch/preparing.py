@@ -1,7 +1,7 @@
 """From what a user asked for to a job, an engine for it, and an estimate of what it will take."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,8 @@ class BatchRequest:
     """What the user said, before it is checked."""
 
     backend: str | None = None
+    backends: str | Sequence[str] | None = None
+    """Models that answer together."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """Backends of single agents, where not all run on the same one."""
     config: Path | None = None
@@ -60,6 +62,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
     """A job that can run here; raises when a backend or tool cannot be used, before any sample is touched."""
     overrides: dict[str, Any] = {
         "backend": request.backend,
+        "backends": request.backends or None,
         **{f"{role}.backend": backend for role, backend in request.roles.items()},
         "pipeline.max_replan_iterations": request.max_replan,
         "pipeline.mode": request.mode,
@@ -95,7 +98,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         query=request.query or DEFAULT_QUERY,
         timeout_s=request.timeout_s,
         limits=request.limits,
-        conditions=_conditions(settings.pipeline, measures_only=bool(tools)),
+        conditions=(*_conditions(settings.pipeline, measures_only=bool(tools)), *_weights(settings)),
     )
 
 
@@ -118,6 +121,13 @@ def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str
             raise ConfigError(f"The calibration file {str(curves)!r} cannot be read ({error}).") from None
         found.append(f"calibrations {which}")
     return tuple(found)
+
+
+def _weights(settings: Settings) -> list[str]:
+    """How much each of several models counts, where not all count alike."""
+    names = settings.summarizer.backends
+    weights = settings.summarizer.weight_of(names)
+    return [f"weight {name} {weight:.6f}" for name, weight in weights.items()] if len(set(weights.values())) > 1 else []
 
 
 def replaced_backends(job: BatchJob) -> list[str]:
@@ -196,7 +206,7 @@ def estimate(job: BatchJob, samples: int) -> CostEstimate:
     pipeline = job.settings.pipeline
     again = pipeline.mode == "agents" and may_replan(pipeline.without)
     passes = max(1, pipeline.max_replan_iterations) if again else 1
-    per_pass = calls_per_pass(pipeline.mode, pipeline.without)
+    per_pass = calls_per_pass(pipeline.mode, pipeline.without, job.settings.answering)
     calls = sum(per_pass[role] for role in job.backends)
     costs = [estimate_cost(backend, TYPICAL_CALL) for backend in job.backends.values()]
     known = [cost for cost in costs if cost is not None]

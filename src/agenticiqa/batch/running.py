@@ -36,6 +36,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     *,
     output: PicturePath | None = None,
     backend: str | None = None,
+    backends: Sequence[str] | None = None,
     tools: Sequence[str] = (),
     align: Align = "none",
     max_replan_iterations: int | None = None,
@@ -59,7 +60,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         pictures: A manifest, a folder, or an iterable of paths or of rows with ``image_path`` and other columns.
         query: The question of rows that bring none.
         output: A .jsonl or .csv file; by default results are in temporary files, which go with them.
-        backend, align, max_replan_iterations, mode, without, profile, config_dir: As for :class:`AgenticIQA`.
+        backend, backends, align, max_replan_iterations, mode, without, profile, config_dir: As for :class:`AgenticIQA`.
         tools: Names of tools to measure with, instead of asking the agents.
         workers: Processes, or threads where a remote model does the work; by default as many as fit.
         timeout_s: Seconds that one picture may take.
@@ -77,12 +78,14 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     """
     if isinstance(tools, str):
         raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
-    if tools and any(given is not None for given in (backend, query, max_replan_iterations, mode, without)):
+    if tools and any(given is not None for given in (backend, backends, query, max_replan_iterations, mode, without)):
         raise ConfigError(
-            "With tools no model is asked: backend, query, max_replan_iterations, mode and without have no effect."
+            "With tools no model is asked: backend, backends, query, max_replan_iterations, mode and without "
+            "have no effect."
         )
     request = BatchRequest(
         backend=backend,
+        backends=backends,
         config=Path(config_dir) if config_dir is not None else None,
         query=query,
         max_replan=max_replan_iterations,

@@ -268,5 +268,6 @@ def backends_of(settings: Settings) -> dict[str, BackendChoice]:
     """The backend each role that takes part will really use; raises where one cannot be used here."""
     from agenticiqa.models.backends import choose_backends, usable
 
-    choices = choose_backends(settings)
-    return {role: usable(choices[role]) for role in calls_per_pass(settings.pipeline.mode, settings.pipeline.without)}
+    choices, pipeline = choose_backends(settings), settings.pipeline
+    roles = calls_per_pass(pipeline.mode, pipeline.without, settings.answering)
+    return {role: usable(choices[role]) for role in roles}

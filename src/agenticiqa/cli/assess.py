@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from agenticiqa.cli.options import finite
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.score_interval import COVERED
-from agenticiqa.state import ExecutorOutput
+from agenticiqa.state import MODEL_COLUMNS, ExecutorOutput, ModelAnswer
 from agenticiqa.vocabulary import (
     DEFAULT_QUERY,
     LETTER_LEVELS,
@@ -104,6 +104,7 @@ def print_assessment(console: Console, result: Assessment) -> None:
     console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
     if rest := result.reasoning.removeprefix(f"{result.answer}.").strip():
         console.print(escape(rest), highlight=False)
+    print_models(console, result.models)
     # An answer that is advice says it already; a question about colours or the file did not ask for any.
     about_quality = result.plan is None or result.plan.query_type == "IQA"
     if result.advice and about_quality and result.advice[0].do != result.answer and not result.earlier:
@@ -128,6 +129,13 @@ def print_assessment(console: Console, result: Assessment) -> None:
     for note in dict.fromkeys([*notes, *used.get("evidence_gaps", []), *result.metadata.get("image_notes", [])]):
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)
+
+
+def print_models(console: Console, models: Sequence[ModelAnswer], title: str = "Models") -> None:
+    """What each of several models answered, and how much it counts."""
+    rows = [[escape(cell) for cell in each.cells()] for each in models]
+    if rows:
+        terminal.print_table(MODEL_COLUMNS, rows, console=console, title=title)
 
 
 def _headline(result: Assessment) -> str:
@@ -194,11 +202,12 @@ def assessing(
     no_cache: bool = False,
     memory: str | None = None,
     profile: str | None = None,
+    backends: str | None = None,
 ) -> Iterator[AgenticIQA]:
     """An assessor; its warnings reach the terminal unless quiet, and Ctrl-C ends the command with how to continue."""
     from agenticiqa.api.assessor import AgenticIQA, RunInterrupted
 
-    overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}
+    overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory, "backends": backends}
     with AgenticIQA(backend, config_dir=config, overrides=overrides, profile=profile) as assessor:
         if not quiet:
             terminal.show_warnings(assessor.settings.secrets)
@@ -271,6 +280,7 @@ def assess(
     option: options.AnswersOption = None,
     region: options.RegionsOption = None,
     backend: options.BackendOption = None,
+    backends: options.BackendsOption = None,
     max_replan: options.MaxReplanOption = None,
     mode: options.ModeOption = None,
     without: options.WithoutOption = None,
@@ -310,7 +320,9 @@ def assess(
     inputs = [image, reference]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
-    with assessing(backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile) as assessor:
+    with assessing(
+        backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile, backends=backends
+    ) as assessor:
         boxes = [parse_region(text) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
@@ -364,6 +376,8 @@ def print_comparison(console: Console, found: Comparison) -> None:
         a, b = (escape(Path(name).name) for name in (found.image_a, found.image_b))
         columns, caption = ("Tool", f"A  {a}", f"B  {b}", "Better"), "raw value (on the 1..5 scale)"
         terminal.print_table(columns, rows, console=console, title="Measured on both", caption=caption)
+    for side, result in (("A", found.a), ("B", found.b)):
+        print_models(console, result.models if result else [], f"Models on {side}")
     for note in found.notes:
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
 
@@ -380,6 +394,7 @@ def compare(
         str, typer.Option("--query", "-q", help="What to compare by, such as 'Which is sharper?'; else quality.")
     ] = DEFAULT_QUERY,
     backend: options.BackendOption = None,
+    backends: options.BackendsOption = None,
     map_file: Annotated[
         Path | None,
         typer.Option("--map", help="Write where they differ as a PNG: blue where A is better, orange where B."),
@@ -404,7 +419,7 @@ def compare(
     options.check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
     silent = quiet or json_output
     with (
-        assessing(backend, config, quiet=silent, no_cache=no_cache, memory=memory) as assessor,
+        assessing(backend, config, quiet=silent, no_cache=no_cache, memory=memory, backends=backends) as assessor,
         step_lines(quiet=silent) as listener,
     ):
         on_event = None if listener is None else lambda side, event: listener(event, prefix=side)

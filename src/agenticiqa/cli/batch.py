@@ -116,6 +116,7 @@ def batch(
     measure: Annotated[str | None, typer.Option(help="Tools to run instead of the agents: PSNR,SSIM,…")] = None,
     align: options.AlignOption = "none",
     backend: options.BackendOption = None,
+    backends: options.BackendsOption = None,
     query: Annotated[str | None, typer.Option("--query", "-q", help="The question of rows that have none.")] = None,
     max_replan: options.MaxReplanOption = None,
     mode: options.ModeOption = None,
@@ -152,12 +153,14 @@ def batch(
     if rerun_changed and not resume:
         raise typer.BadParameter("--rerun-changed belongs to --resume.")
     place = None if dry_run else _output(output, resume=resume, overwrite=overwrite, json=json_output)
-    of_agents = {"backend": backend, "query": query, "max-replan": max_replan, "mode": mode, "without": without}
+    of_agents = {"backend": backend, "backends": backends, "query": query, "max-replan": max_replan}
+    of_agents |= {"mode": mode, "without": without}
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
         raise typer.BadParameter(f"--{useless[0]} has no effect with --measure: no model is asked.")
     request = preparing.BatchRequest(
         backend=backend,
+        backends=backends,
         config=config,
         query=query,
         max_replan=max_replan,
@@ -293,7 +296,8 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
     if job.tools:
         lines.append(f"Tools: {', '.join(job.tools)}; no model is asked")
     else:
-        lines.append(f"Backends: {', '.join(f'{role} {name}' for role, name in job.backends.items())}")
+        named = (f"{role.partition(':')[0]} {name}" for role, name in job.backends.items())
+        lines.append(f"Backends: {', '.join(named)}")
         lines.append(f"Calls: {calls[0]} to {calls[1]} (without, and with every allowed replan)")
         lines.append(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")
     terminal.print_result(found, *lines, *manifest.skipped.lines(), as_json=json_output)

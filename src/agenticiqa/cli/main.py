@@ -26,6 +26,7 @@ COMMANDS = {
     "evaluate": "results:evaluate",
     "report": "results:report",
     "gate": "results:gate",
+    "calibrate": "results:calibrate",
     "doctor": "setup:doctor",
     "tools": "tools:app",
     "graph": "setup:graph_app",

@@ -58,6 +58,10 @@ RegionsOption = Annotated[list[str] | None, typer.Option("--region", help="Where
 BackendOption = Annotated[
     str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
 ]
+BackendsOption = Annotated[
+    str | None,
+    typer.Option(help="Models that answer together, with commas; the first (or --backend) collects the evidence."),
+]
 MaxReplanOption = Annotated[
     int | None, typer.Option(min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml.")
 ]
@@ -98,7 +102,8 @@ RpmOption = Annotated[str | None, typer.Option(help="Requests per minute: 500, o
 TpmOption = Annotated[str | None, typer.Option(help="Tokens per minute, written likewise.")]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.")]
 ScoreOption = Annotated[
-    str, typer.Option(help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, or a dotted path.")
+    str,
+    typer.Option(help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, model:NAME, or a dotted path."),
 ]
 TruthOption = Annotated[str, typer.Option(help="The column with people's opinion.")]
 ResamplesOption = Annotated[int, typer.Option(min=0, help="Bootstrap resamples; 0: no intervals.")]

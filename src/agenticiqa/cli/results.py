@@ -9,7 +9,15 @@ import typer
 
 from agenticiqa.cli import options
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines, print_result
+from agenticiqa.cli.terminal import (
+    ExitCode,
+    error_console,
+    output_console,
+    print_json,
+    print_lines,
+    print_result,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from agenticiqa.research.tables import Table
@@ -161,3 +169,52 @@ def report(
         )
     write_atomic(output, text)
     print_result({"output": str(output), **prepared.as_dict()}, str(output), as_json=json_output)
+
+
+def calibrate(
+    results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch --backends`, with opinions.")],
+    truth: options.TruthOption = "mos",
+    scale: Annotated[str, typer.Option(help="The worst and the best that an opinion can be.")] = "1,5",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for model_backends.yaml, to be named with --config.")
+    ] = None,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
+) -> None:
+    """Fit how much each of several models counts in their joint answer to people's opinion of rated pictures."""
+    from agenticiqa.research.joint_weights import fit_weights
+    from agenticiqa.runtime.files import write_atomic
+    from agenticiqa.runtime.layers import BACKENDS_FILE
+
+    try:
+        worst, best = map(float, scale.split(","))
+    except ValueError:
+        raise typer.BadParameter("--scale takes two numbers, for example 0,100.") from None
+    file = output / BACKENDS_FILE if output is not None else None
+    options.check_outputs(file, inputs=[results], overwrite=overwrite)
+    fit = fit_weights(results, truth=truth, scale=(worst, best))
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, fit.as_yaml())
+    if json_output:
+        print_json({**vars(fit), "settings": fit.as_settings(), "output": str(file) if file else None})
+        return
+    rows = [
+        [
+            name,
+            f"{fit.weights[name]:.3f}" if name in fit.weights else "",
+            "" if rho is None else f"{rho:.3f}",
+            f"{fit.rmse[name]:.3f}",
+        ]
+        for name, rho in fit.srcc.items()
+    ]
+    print_table(("Model", "Weight", "SRCC", "RMSE"), rows, title=f"{fit.samples} pictures, {fit.left_out} left out")
+    print_lines(
+        ["All alike and fitted: the models together; fitted is measured on pictures not fitted to (five folds)."]
+    )
+    used = (
+        [f"Written: {file}. `--config {output}` uses it."]
+        if file
+        else [fit.as_yaml().rstrip(), "--output FOLDER keeps it."]
+    )
+    print_lines(used)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
+from agenticiqa.cli.options import BackendOption, BackendsOption, ConfigOption, JsonOption, MemoryOption, finite
 from agenticiqa.cli.terminal import print_json, print_message, print_result, print_table
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 from agenticiqa.runtime.logs import LogForm, log_to_standard_error
@@ -64,6 +64,7 @@ def serve(
         bool, typer.Option("--access-log/--no-access-log", help="A line on standard error for every request.")
     ] = True,
     backend: BackendOption = None,
+    backends: BackendsOption = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -76,7 +77,7 @@ def serve(
     from agenticiqa.serve.http.server import bind
     from agenticiqa.serve.http.settings import MEGABYTE, ServiceSettings
 
-    settings = load_settings(config, {"backend": backend, "pipeline.memory": memory})
+    settings = load_settings(config, {"backend": backend, "backends": backends, "pipeline.memory": memory})
     service = ServiceSettings(
         data_folder=settings.home / "service",
         host=host,
@@ -198,6 +199,7 @@ def mcp(
         ),
     ] = None,
     backend: BackendOption = None,
+    backends: BackendsOption = None,
     memory: MemoryOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -226,7 +228,7 @@ def mcp(
     with (
         isolated_reading(most=8, kept=2),
         ScratchFolder("mcp") as folder,
-        AgenticIQA(backend, config_dir=config, overrides={"pipeline.memory": memory}) as own,
+        AgenticIQA(backend, config_dir=config, overrides={"backends": backends, "pipeline.memory": memory}) as own,
     ):
         pictures = PictureStore(folder, roots)
         server = build_server(own, pictures)

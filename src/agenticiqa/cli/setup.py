@@ -52,12 +52,14 @@ def check(
     """Ask each backend one tiny question with a picture and say how it went."""
     from agenticiqa.api.diagnosis import check_backend
     from agenticiqa.models.backends import choose_backend
-    from agenticiqa.runtime.config import ROLES, load_settings
+    from agenticiqa.runtime.config import load_settings
 
     settings = load_settings(config)
-    roles = [settings.role(role) for role in ROLES]
+    roles = [settings.role(role) for role in settings.roles]
     configured = [name for role in roles for name in (role.backend, role.fallback_backend) if name]
-    names = list(dict.fromkeys(choose_backend(role, settings).backend for role in ROLES)) if not backend else []
+    names = (
+        list(dict.fromkeys(choose_backend(role, settings).backend for role in settings.roles)) if not backend else []
+    )
     for given in backend or ():
         # A provider alone means its configured model.
         names += [next((name for name in configured if name.partition(".")[0] == given), given)]
@@ -120,11 +122,11 @@ def check_config(json_output: JsonOption = False, config: ConfigOption = None) -
     from agenticiqa.errors import ConfigError
     from agenticiqa.models.backends import BackendName, find_provider
     from agenticiqa.nodes.prompts import SHIPPED, read_prompts
-    from agenticiqa.runtime.config import ROLES, load_settings
+    from agenticiqa.runtime.config import load_settings
 
     settings = load_settings(config)
     read_prompts(settings.pipeline.prompts, SHIPPED)
-    for role in ROLES:
+    for role in settings.roles:
         for backend in (settings.role(role).backend, settings.role(role).fallback_backend):
             if backend:
                 try:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module, metadata
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.runtime.config import ROLES, RoleSettings, Settings, load_settings
+from agenticiqa.runtime.config import RoleSettings, Settings, load_settings
 from agenticiqa.vlm_client import Provider, Readiness, VLMClient
 
 
@@ -101,7 +101,7 @@ def choose_backends(settings: Settings) -> dict[str, BackendChoice | BackendUnav
         return of_provider(BackendName.parse(backend).provider)
 
     chosen: dict[str, BackendChoice | BackendUnavailableError] = {}
-    for role in ROLES:
+    for role in settings.roles:
         try:
             chosen[role] = _choose(role, settings, readiness)
         except BackendUnavailableError as error:
@@ -120,7 +120,7 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
     """The configured backend; where it has no key here, its fallback; where that has none either, the keyless one.
 
     A backend named on the command line or in the environment gives way only to a fallback named beside it: the user
-    asked for it.
+    asked for it. One of several that answer together gives way to none: where it fails, the others answer.
     """
     return usable(choose_backends(settings)[role])
 
@@ -129,7 +129,7 @@ def _choose(role: str, settings: Settings, readiness_of_backend: Callable[[str],
     wanted = settings.role(role)
     find_provider(BackendName.parse(wanted.backend).provider)
     readiness = readiness_of_backend(wanted.backend)
-    if readiness.ready:
+    if readiness.ready or (role in settings.answering and len(settings.answering) > 1):
         return BackendChoice(wanted.backend)
     reason = f"{wanted.backend} cannot be used: {readiness.reason}"
     if wanted.fallback_backend and readiness_of_backend(wanted.fallback_backend).ready:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from agenticiqa.runtime.config import SUMMARIZER
 from agenticiqa.state import Part, PlanControlFlags, PlannerOutput, RunMode
 from agenticiqa.vocabulary import GLOBAL
 
@@ -47,10 +48,13 @@ def apply_ablation(plan: PlannerOutput, without: Collection[str]) -> PlannerOutp
     return plan.model_copy(update={"plan": plan.plan.model_copy(update=off)}) if off else plan
 
 
-def calls_per_pass(mode: RunMode, without: Collection[str]) -> dict[str, int]:
+def calls_per_pass(
+    mode: RunMode, without: Collection[str], answering: Collection[str] = (SUMMARIZER,)
+) -> dict[str, int]:
     """How often each role's model is asked in one pass in which every step runs; without roles that are not asked."""
+    answers = dict.fromkeys(answering, 1)
     if mode == "direct":
-        return {"summarizer": 1}
+        return answers
     steps = 0 if "executor" in without else sum(part not in without for part in ("detection", "analysis", "tools"))
-    calls = {"planner": int(planner_is_asked(without)), "executor": steps, "summarizer": 1}
+    calls = {"planner": int(planner_is_asked(without)), "executor": steps, **answers}
     return {role: count for role, count in calls.items() if count}

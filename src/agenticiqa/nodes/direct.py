@@ -13,9 +13,10 @@ from langchain_core.runnables import RunnableConfig
 
 from agenticiqa.answers import asks_for_rating
 from agenticiqa.errors import AgenticIQAError, BadResponseError
-from agenticiqa.nodes.model_calls import Step
+from agenticiqa.nodes.joint_answer import ask_each, join
+from agenticiqa.nodes.model_calls import Answered, Step
 from agenticiqa.nodes.prompts import DIRECT_ANSWER, DIRECT_RATING
-from agenticiqa.nodes.rating import AnswerForm, ParsedAnswer, rate
+from agenticiqa.nodes.rating import AnswerForm, ParsedAnswer, Rating, joined_sentences, rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.nodes.summarizer import PARSING_FAILED, failed_result, select_mode
 from agenticiqa.score_fusion import softmax
@@ -45,7 +46,8 @@ def direct_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None)
 
 def _answer(state: AgenticIQAState, context: RunContext) -> SummarizerOutput:
     asked, query = context.asked(state), state["query"]
-    rating = not asked.options and asks_for_rating(query)
+    settings, rating = context.settings, not asked.options and asks_for_rating(query)
+    several = len(settings.answering) > 1
     form = AnswerForm(query, "scoring" if rating else "explanation", asked.options)
 
     def request() -> ModelRequest:
@@ -56,19 +58,39 @@ def _answer(state: AgenticIQAState, context: RunContext) -> SummarizerOutput:
     def typed_answer(backend: TypedBackend) -> tuple[AnswerForm, ParsedAnswer]:
         """A typed backend needs no prompt, but its own reading of the question: that is its plan."""
         plan = backend.plan()
-        own = AnswerForm(query, select_mode(plan, query, has_options=bool(asked.options)), asked.options)
+        own = form
+        if not several:
+            own = AnswerForm(query, select_mode(plan, query, has_options=bool(asked.options)), asked.options)
         return own, own.from_verdict(backend.answer(own.mode, plan, ExecutorOutput()))
 
     step = Step("direct", request, parse=lambda reply: (form, form.parse_plain(reply)), typed_call=typed_answer)
-    answered = context.model_caller("summarizer", asked).ask(step)
-    return _result(*answered.value, answered.backend, context)
+    said, failed = ask_each(context, asked, step)
+    if not several:
+        return _result(*said[0].value, said[0].backend, context)
+    replies = [Answered(each.value[1], each.backend) for each in said]
+    confidence = 1.0 if rating else settings.pipeline.fusion.class_confidence
+    joint = join(form, replies, failed, settings.summarizer, lambda answer: _rated(form, answer, context), confidence)
+    result = _result(form, joint.answer, ", ".join(settings.answering.values()), context)
+    rated = _rated(form, joint.answer, context)
+    return result.model_copy(
+        update={
+            "final_answer": rated.letter if rated else result.final_answer,
+            "quality_reasoning": joined_sentences([result.quality_reasoning, joint.agreement]),
+            "models": joint.models,
+            "agreement": joint.agreement,
+        }
+    )
+
+
+def _rated(form: AnswerForm, answer: ParsedAnswer, context: RunContext) -> Rating | None:
+    rated = form.mode == "scoring"
+    return rate(context.settings.pipeline.fusion, [], answer.answer, answer.logprobs) if rated else None
 
 
 def _result(form: AnswerForm, answer: ParsedAnswer, backend: str, context: RunContext) -> SummarizerOutput:
     used: dict[str, Any] = {"mode": form.mode, "backend": backend}
     score = None
-    if form.mode == "scoring":
-        rating = rate(context.settings.pipeline.fusion, [], answer.answer, answer.logprobs)
+    if rating := _rated(form, answer, context):
         score, used["fusion"] = rating.score, rating.details
     elif form.options:
         used["options"] = dict(form.options)

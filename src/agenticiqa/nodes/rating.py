@@ -110,6 +110,8 @@ class ParsedAnswer:
     """The numbers behind it, a sentence each, where a typed backend measured them."""
     from_probabilities: bool = False
     """Whether it is only the likeliest letter of a typed backend: a rating is then the level of the fused score."""
+    own_tools: frozenset[str] = frozenset()
+    """Tools whose measurement its chances are made of: beside these they would count twice."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from agenticiqa.errors import AssessmentFailedError, FollowUpError
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.state import Advice, ExecutorOutput, PlannerOutput, ScoreConflict, SummarizerOutput, Turn
+from agenticiqa.state import Advice, ExecutorOutput, ModelAnswer, PlannerOutput, ScoreConflict, SummarizerOutput, Turn
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 
 Status = Literal["ok", "partial", "error"]
@@ -169,6 +169,11 @@ class Assessment(Result):
     def reasoning(self) -> str:
         """Why, in sentences."""
         return self._result().quality_reasoning
+
+    @property
+    def models(self) -> list[ModelAnswer]:
+        """What each of several models answered; empty where one model did, or none."""
+        return self.summarizer_result.models if self.summarizer_result else []
 
     @property
     def advice(self) -> list[Advice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from langchain_core.runnables import RunnableConfig
@@ -15,9 +15,10 @@ from agenticiqa.answers import asked_scale, asks_for_rating
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.nodes.ablation import may_replan
 from agenticiqa.nodes.evidence import find_contradictions, find_gaps, should_replan
+from agenticiqa.nodes.joint_answer import JointAnswer, ask_each, join
 from agenticiqa.nodes.model_calls import Answered, Step
 from agenticiqa.nodes.prompts import EXPLANATION, EXPLANATION_PROMPT_TEMPLATE, SCORING, SCORING_PROMPT_TEMPLATE
-from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm, ParsedAnswer, fusion_of, joined_sentences, rate
+from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm, ParsedAnswer, Rating, fusion_of, joined_sentences, rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import softmax
 from agenticiqa.state import (
@@ -111,7 +112,8 @@ class _Summary:
         distortions = sum(map(len, (self.evidence.distortion_analysis or {}).values()))
         scores = sum(map(len, (self.evidence.quality_scores or {}).values()))
         self.evidence_summary = f"{distortions} distortions, {scores} tool scores"
-        self.counted_scores: list[float] | None = None
+        self.joint: JointAnswer | None = None
+        self.is_put = False
         self.conflict: ScoreConflict | None = None
         self.interval: tuple[float, float] | None = None
         self.iteration = self.state.get("iteration_count", 0)
@@ -126,10 +128,16 @@ class _Summary:
         )  # fmt: skip
         step = Step("answer", self._request, self.form.parse, self._typed_answer, log_context=self.evidence_summary)
         try:
-            answered = self.context.model_caller("summarizer", self.asked).ask(step)
+            said, failed = ask_each(self.context, self.asked, step)
         except AgenticIQAError as error:
             return self._failure(error)
-        return self._conclude(answered)
+        settings = self.context.settings
+        if len(settings.answering) == 1:
+            return self._conclude(said[0])
+        bare = self.mode == "scoring" and not self.tool_scores
+        confidence = 1.0 if bare else settings.pipeline.fusion.class_confidence
+        self.joint = join(self.form, said, failed, settings.summarizer, self._rated, confidence)
+        return self._conclude(Answered(self.joint.answer, ", ".join(settings.answering.values())))
 
     def _request(self) -> ModelRequest:
         scores, distortions = self.evidence.quality_scores, self._distortions()
@@ -141,6 +149,7 @@ class _Summary:
             "notes": "\n\n".join(f"Note: {note}." for note in notes) if scores else "",
             "fused_tools": self._fused_tools() if self.mode == "scoring" and self.tool_scores else "",
         }
+        self.is_put = True
         template = SCORING if self.mode == "scoring" else EXPLANATION
         schema, letters = self.form.schema(), tuple(self.options)
         return self.context.request("summarizer", self.state, template, fields, schema, letters)
@@ -159,17 +168,28 @@ class _Summary:
         return f"{score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
 
     def _typed_answer(self, backend: TypedBackend) -> ParsedAnswer:
-        if self.tool_scores:
-            self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=backend.own_tools)
-        if not self.context.settings.pipeline.strict_mode_selection:
+        settings = self.context.settings
+        # Several models are asked for the same: the first of them decides for what.
+        is_decided = self.is_put and len(settings.answering) > 1
+        if not settings.pipeline.strict_mode_selection and not is_decided:
             self.mode = backend.mode(self.mode)
             self.form = AnswerForm(self.state["query"], self.mode, self.asked.options)
             self.options = dict(self.form.options)
-        return self.form.from_verdict(backend.answer(self.mode, self.plan, self.evidence))
+        self.is_put = True
+        verdict = backend.answer(self.mode, self.plan, self.evidence)
+        return replace(self.form.from_verdict(verdict), own_tools=backend.own_tools)
+
+    def _rated(self, answer: ParsedAnswer) -> Rating | None:
+        """The score of an answer with the tools, where a rating is asked for."""
+        if self.mode != "scoring":
+            return None
+        counted = self.evidence.tool_scores(self.plan.scope_names, without=answer.own_tools)
+        fusion = self.context.settings.pipeline.fusion
+        return rate(fusion, self.tool_scores, answer.answer, answer.logprobs, counted if self.tool_scores else None)
 
     def _conclude(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
         reply = answered.value
-        reasoning = [reply.reasoning]
+        reasoning = [reply.reasoning, *([self.joint.agreement] if self.joint else [])]
         score, answer = self._fused(answered, reasoning)
         contradictions = find_contradictions(self.evidence)
         if contradictions:
@@ -194,19 +214,25 @@ class _Summary:
             conflict=self.conflict,
             advice=list(reply.advice or advice_from_analysis(self.evidence.distortion_analysis or {})),
             doubt=reply.doubt,
+            models=self.joint.models if self.joint else [],
+            agreement=self.joint.agreement if self.joint else None,
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(gap)}
 
     def _fused(self, answered: Answered[ParsedAnswer], reasoning: list[str]) -> tuple[float | None, str]:
         logprobs, letter = answered.value.logprobs, answered.value.answer
-        if self.mode != "scoring":
+        rating = self._rated(answered.value)
+        if rating is None:
             if logprobs:
                 self.used["option_probabilities" if self.options else "answer_probabilities"] = softmax(logprobs)
             return None, letter
-        fusion = self.context.settings.pipeline.fusion
-        rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
         from_probabilities = answered.value.from_probabilities
         self.used["fusion"], self.conflict, self.interval = rating.details, rating.conflict, rating.interval
+        if self.joint:
+            rating.details["p_source"] = "several models"
+            if not self.tool_scores and not any(each.probabilities for each in self.joint.models):
+                # Bare letters only: how far they lie apart says nothing about what people would say.
+                self.interval = None
         if scale := asked_scale(self.state["query"]):
             self.used["asked_scale"] = scale.text(rating.score)
             reasoning.insert(0, f"On the scale asked for: {scale.text(rating.score)}.")
@@ -217,7 +243,8 @@ class _Summary:
         elif rating.letter != letter:
             fused = f"{rating.score:.2f} corresponds to {rating.letter} ({RATING_OPTIONS[rating.letter]})"
             verb = "alone says" if from_probabilities else "chose"
-            reasoning.append(f"The fused score {fused}, the model {verb} {chosen}.")
+            who = "the models together say" if self.joint else f"the model {verb}"
+            reasoning.append(f"The fused score {fused}, {who} {chosen}.")
             letter = rating.letter if from_probabilities else letter
         return rating.score, letter
 

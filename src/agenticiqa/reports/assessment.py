@@ -16,7 +16,7 @@ from agenticiqa.reports import look
 from agenticiqa.reports.scale import fusion_chart, score_scale
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_atomic
-from agenticiqa.state import ExecutorOutput
+from agenticiqa.state import MODEL_COLUMNS, ExecutorOutput
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words
 
 Floats = npt.NDArray[np.float32]
@@ -71,6 +71,7 @@ def picture_article(item: ReportItem) -> str:
         used = result.summarizer_result.used_evidence or {}
         text = look.without_folders(result.reasoning, result.image_path, result.reference_path)
         parts += [_answer(result), f"<p>{escape(text)}</p>"]
+        parts.append(look.table(MODEL_COLUMNS, [each.cells() for each in result.models]))
         if result.score is not None:
             scale = score_scale(result.score, result.score_interval)
             parts.append(f'<div class="charts">{scale}{fusion_chart(used.get("fusion"))}</div>')

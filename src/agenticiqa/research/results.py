@@ -20,6 +20,7 @@ Status = Literal["ok", "partial", "error"]
 FUSED = "quality_score"
 TOOL_PREFIX = "tool:"
 RAW_PREFIX = "raw:"
+MODEL_PREFIX = "model:"
 LONGEST_CELL = 16 * 1024 * 1024
 
 
@@ -82,8 +83,9 @@ class ResultFile:
 def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") -> ResultFile:
     """All results of a file. A sample that was tried again counts once, with its last line.
 
-    ``score`` is ``quality_score``, ``tool:NAME`` for one tool's calibrated score, ``raw:NAME`` for its raw value, or a
-    dotted path into the line. ``truth`` is the column with people's opinion.
+    ``score`` is ``quality_score``, ``tool:NAME`` for one tool's calibrated score, ``raw:NAME`` for its raw value,
+    ``model:NAME`` for that of one of several models, or a dotted path into the line. ``truth`` is the column
+    with people's opinion.
     """
     file = Path(path)
     latest: dict[str, Result] = {}
@@ -164,7 +166,12 @@ def _read_line(line: Any, where: str, score: str, truth: str) -> Result:
 
 _BATCH_FILE_HINT = "Give a file of `agenticiqa batch`."
 _OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
-_LISTS = (("measurements",), ("executor_evidence", "tool_logs"), ("metadata", "call_log"))
+_LISTS = (
+    ("measurements",),
+    ("executor_evidence", "tool_logs"),
+    ("metadata", "call_log"),
+    ("summarizer_result", "models"),
+)
 
 
 # --- scores ----------------------------------------------------------------------------------------------
@@ -181,7 +188,15 @@ def score_of(line: Mapping[str, Any], name: str) -> float | None:
                 if str(entry.get("tool", "")).casefold() == tool and entry.get("region") is None:
                     return _number(entry.get(key, entry.get(f"{key}_score")))
             return None
+    if name.startswith(MODEL_PREFIX):
+        own = (each for each in models_of(line) if each.get("backend") == name.removeprefix(MODEL_PREFIX))
+        return _number(next(own, {}).get("quality_score"))
     return _opinion(_at(line, name.split(".")))
+
+
+def models_of(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What each of several models answered; nothing where one did."""
+    return _at(line, ["summarizer_result", "models"]) or []
 
 
 def tool_entries(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import resources
@@ -37,11 +37,15 @@ ENVIRONMENT_PREFIX = "AGENTICIQA_"
 # Variables with our prefix that are not settings of their own.
 CONFIG_DIR_VARIABLE = "AGENTICIQA_CONFIG_DIR"
 BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
+BACKENDS_VARIABLE = "AGENTICIQA_BACKENDS"
 HOME_VARIABLE = "AGENTICIQA_HOME"
-_OTHER_VARIABLES = (CONFIG_DIR_VARIABLE, BACKEND_VARIABLE, HOME_VARIABLE)
+_OTHER_VARIABLES = (CONFIG_DIR_VARIABLE, BACKEND_VARIABLE, BACKENDS_VARIABLE, HOME_VARIABLE)
+_OF_BACKEND: dict[str, Any] = {"fallback_backend": None, "backends": ()}
+"""What belongs to the backend that it was set with: another backend has none of it."""
 PROFILES = ("paper",)
 _PACKAGED = "packaged "
-ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
+SUMMARIZER = "summarizer"
+ROLES: tuple[str, ...] = ("planner", "executor", SUMMARIZER)
 StrictT = TypeVar("StrictT", bound="_Strict")
 
 
@@ -86,6 +90,59 @@ class RoleSettings(_Strict):
         if value is not None and not value.strip():
             raise ValueError("must name a backend such as openai.gpt-4o")
         return value.strip() if value else value
+
+
+class SummarizerSettings(RoleSettings):
+    """One model that answers, or several that answer from the same evidence."""
+
+    backends: tuple[str, ...] = Field((), description="Models that answer together; none named: `backend` alone")
+    weights: dict[str, float] = Field(
+        default_factory=dict, description="How much each counts in the joint answer; all alike where one has none"
+    )
+
+    @field_validator("backends", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return backend_names(value) if isinstance(value, (str, list, tuple)) else value or ()
+
+    @field_validator("backends")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if twice := [name for name in value if value.count(name) > 1]:
+            raise ValueError(f"{twice[0]} is named twice: a model has one voice")
+        return value
+
+    @field_validator("weights")
+    @classmethod
+    def _some_weight(cls, value: dict[str, float]) -> dict[str, float]:
+        if value and (not all(0 <= each < float("inf") for each in value.values()) or not any(value.values())):
+            raise ValueError("must be numbers from 0 on, one of them above 0")
+        return value
+
+    @model_validator(mode="after")
+    def _fallback_of_one(self) -> SummarizerSettings:
+        if self.backends and self.fallback_backend:
+            raise ValueError("fallback_backend would have no effect beside backends: the others answer then")
+        return self
+
+    def weight_of(self, answering: Collection[str]) -> dict[str, float]:
+        """How much each of these counts, 1 in all: as it is set where that says something of each, else all alike.
+
+        >>> SummarizerSettings(backend="a", weights={"a": 3, "b": 1}).weight_of(["a", "b"])
+        {'a': 0.75, 'b': 0.25}
+        """
+        if not answering:
+            return {}
+        total = sum(self.weights.get(name, 0.0) for name in answering)
+        if total and all(name in self.weights for name in answering):
+            return {name: self.weights[name] / total for name in answering}
+        return {name: 1 / len(answering) for name in answering}
+
+
+def backend_names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """The backends of a list, or of a text with commas between them."""
+    names = given.split(",") if isinstance(given, str) else given
+    return tuple(name.strip() for name in map(str, names) if name.strip())
 
 
 PLACEHOLDER = re.compile(
@@ -240,7 +297,7 @@ class Settings(_Strict):
 
     planner: RoleSettings
     executor: RoleSettings
-    summarizer: RoleSettings
+    summarizer: SummarizerSettings
     keyless_backend: str | None = None
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     pipeline: PipelineSettings = PipelineSettings()
@@ -258,24 +315,38 @@ class Settings(_Strict):
         return self
 
     def role(self, role: str) -> RoleSettings:
+        if self.summarizer.backends and role in (answering := self.answering):
+            return self.summarizer.model_copy(update={"backend": answering[role]})
         settings: RoleSettings = getattr(self, role)
         return settings
+
+    @property
+    def answering(self) -> dict[str, str]:
+        """The roles that answer, and their backends: the summarizer, and ``summarizer:NAME`` for each further one."""
+        first, *others = self.summarizer.backends or (self.summarizer.backend,)
+        return {SUMMARIZER: first, **{f"{SUMMARIZER}:{name}": name for name in others}}
 
     def provider(self, name: str) -> ProviderSettings:
         return self.providers.get(name, ProviderSettings())
 
     @property
-    def named_backends(self) -> dict[str, dict[str, str | None]]:
-        """Backend and fallback by role, as set for one run; not replaced by stored settings."""
-        chosen = {role: self.role(role) for role in ROLES if role in self.chosen_explicitly}
-        return {role: own.model_dump(include={"backend", "fallback_backend"}) for role, own in chosen.items()}
+    def roles(self) -> tuple[str, ...]:
+        """All that have a backend: the three agents, and the further models that answer."""
+        return tuple(dict.fromkeys([*ROLES, *self.answering]))
 
-    def with_backends(self, named: Mapping[str, Mapping[str, str | None]]) -> Settings:
+    @property
+    def named_backends(self) -> dict[str, dict[str, Any]]:
+        """Backends, fallbacks and those that answer together, as set for one run; not replaced by stored settings."""
+        chosen = {role: self.role(role) for role in ROLES if role in self.chosen_explicitly}
+        return {role: own.model_dump(include={*_OF_BACKEND, "backend"}) for role, own in chosen.items()}
+
+    def with_backends(self, named: Mapping[str, Mapping[str, Any]]) -> Settings:
         """The same settings with some roles on backends that were named; one without a fallback has none."""
-        roles = {
-            role: self.role(role).model_copy(update={"fallback_backend": None, **backends})
-            for role, backends in named.items()
-        }
+        roles = {}
+        for role, backends in named.items():
+            own = self.role(role)
+            none = {name: none for name, none in _OF_BACKEND.items() if name in type(own).model_fields}
+            roles[role] = type(own).model_validate({**own.model_dump(), **none, **backends})
         explicit, chosen = self.chosen_explicitly | set(named), self.chosen | set(named)
         return self.model_copy(update={**roles, "chosen_explicitly": explicit, "chosen": chosen})
 
@@ -336,7 +407,7 @@ def load_settings(
     """Merge all layers and check the result.
 
     ``overrides`` are command-line values by key, dotted (``{"pipeline.max_replan_iterations": 0}``) or nested; the key
-    ``backend`` sets all three roles. None values are ignored.
+    ``backend`` sets all three roles, and ``backends`` those that answer together. None values are ignored.
 
     >>> load_settings(overrides={"backend": "compatible.llava"}, environment={}).planner.backend
     'compatible.llava'
@@ -396,9 +467,9 @@ def _merged(layers: list[Layer]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for layer in layers:
         for role in ROLES:
-            # A fallback belongs to the backend it was set with: another backend drops it.
             if layer.has(role, "backend") and isinstance(merged.get(role), dict):
-                merged[role].pop("fallback_backend", None)
+                for name in _OF_BACKEND:
+                    merged[role].pop(name, None)
         merge(merged, layer.values)
     return merged
 
@@ -454,8 +525,8 @@ def _warn_of_working_folder() -> None:
 def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
     """AGENTICIQA_PLANNER__MAX_TOKENS=100 becomes {'planner.max_tokens': '100'}."""
     values: dict[str, Any] = {}
-    if environment.get(BACKEND_VARIABLE):
-        values.update(_with_backend_for_all({"backend": environment[BACKEND_VARIABLE]}))
+    named = {"backend": environment.get(BACKEND_VARIABLE), "backends": environment.get(BACKENDS_VARIABLE)}
+    values.update(_with_backend_for_all({key: value for key, value in named.items() if value}))
     for name, value in environment.items():
         if name.startswith(ENVIRONMENT_PREFIX) and name not in _OTHER_VARIABLES:
             key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
@@ -466,12 +537,29 @@ def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
+def roles_named(backend: str | None, backends: str | Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Settings by role for one backend in all of them, or for several that answer together.
+
+    Of several the first collects the evidence, or the second where that fails; ``backend`` beside them does it instead.
+
+    >>> roles_named(None, "openai.gpt-4o, embedded")["planner"]
+    {'backend': 'openai.gpt-4o', 'fallback_backend': 'embedded'}
+    """
+    names = backend_names(backends or ())
+    if backend is not None:
+        roles: dict[str, dict[str, Any]] = {role: {"backend": backend} for role in ROLES}
+    else:
+        first = {"backend": names[0]} if names else {}
+        roles = {role: {**first, **({"fallback_backend": names[1]} if len(names) > 1 else {})} for role in ROLES}
+    if names:
+        roles[SUMMARIZER] = {"backend": names[0], "backends": names}
+    return {role: named for role, named in roles.items() if named}
+
+
 def _with_backend_for_all(values: dict[str, Any]) -> dict[str, Any]:
-    """``backend`` alone means all three roles; a role's own key still wins."""
-    if "backend" not in values:
-        return values
-    backend = values.pop("backend")
-    return {**{f"{role}.backend": backend for role in ROLES}, **values}
+    """``backend`` alone means all three roles, and ``backends`` who answers; a role's own key still wins."""
+    named = roles_named(values.pop("backend", None), values.pop("backends", None))
+    return {**{f"{role}.{key}": value for role, keys in named.items() for key, value in keys.items()}, **values}
 
 
 def explained(error: ValidationError, layers: list[Layer]) -> str:

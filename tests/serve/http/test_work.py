@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from PIL import Image
 
 from agenticiqa.errors import AuthenticationError
 from agenticiqa.serve.http.page.files import EXAMPLES
+from cli.model_server import ModelServer
 from support.http_service import (
     PICTURE,
     REFERENCE,
@@ -213,6 +215,39 @@ def test_wrong_fields_are_named(client: httpx.Client, data):
 def test_backend_that_nobody_allowed_is_refused(client: httpx.Client):
     for name in ("qwen./etc", "openai.gpt-4o", "compatible.http://169.254.169.254/"):
         is_problem(assess(client, data={"backend": name}), 422, "backend_not_selectable")
+
+
+def test_several_models_answer_together(tmp_path):
+    """Each is one of the selectable ones; the result has every one's answer, and a follow-up asks the same ones."""
+    with ExitStack() as stack:
+        model = stack.enter_context(ModelServer())
+        compatible = {"providers.compatible.base_url": model.base_url}
+        served = serving(tmp_path, None, overrides=compatible, allowed_backends=("compatible.one",))
+        client = stack.enter_context(stack.enter_context(served).client())
+        both = {"backends": ["embedded", "compatible.one"]}
+        reply = assess(client, data={"query": "Rate the quality.", **both}).json()
+        told = reply["summarizer_result"]
+        assert [each["backend"] for each in told["models"]] == both["backends"]
+        assert told["agreement"] in told["quality_reasoning"]
+        more = client.post("/v1/assess", json={"after": reply["metadata"]["run_id"], "query": "Why?"}).json()
+        assert [each["backend"] for each in more["summarizer_result"]["models"]] == both["backends"]
+        alone = {"after": reply["metadata"]["run_id"], "query": "Why?", "backend": "embedded"}
+        assert client.post("/v1/assess", json=alone).json()["summarizer_result"]["models"] == []
+        named = {"image_a": PICTURE, "image_b": REFERENCE}
+        pictures = {name: {"base64": base64.b64encode(data).decode()} for name, data in named.items()}
+        compared = client.post("/v1/compare", json={**pictures, **both}).json()
+        assert len(compared["b"]["summarizer_result"]["models"]) == 2
+        # The addresses of servers behind this one are nobody's business.
+        model.status, model.fault = 400, "upstream http://10.0.0.5:8000/v1 says no"
+        lost = assess(client, data={"query": "Rate it now.", **both}).json()
+        assert (lost["status"], lost["summarizer_result"]["models"][0]["weight"]) == ("partial", 1)
+        assert "upstream [address] says no" in lost["summarizer_result"]["models"][1]["error"]
+        assert "10.0.0.5" not in json.dumps(lost)
+        twice = {"backends": ["embedded", "embedded"]}
+        is_problem(assess(client, data=twice), 422, "invalid_request")
+        other = {"backends": ["embedded", "openai.gpt-4o"]}
+        is_problem(assess(client, data=other), 422, "backend_not_selectable")
+        is_problem(assess(client, data={"backends": ["embedded"]}), 422, "invalid_request")
 
 
 def test_catalogues(client: httpx.Client):

@@ -97,6 +97,24 @@ def test_assess_gives_answer_map_links_and_progress(asked):
     assert steps[-1] == (6, 6, "done")
 
 
+def test_several_models_answer_together(home):
+    """As the server was started: one of them has no key here, which is told, and no failure is an answer."""
+
+    async def main():
+        server = StdioServerParameters(command=COMMAND, args=["mcp", "--backends", "embedded,openai.gpt-4o"], env=home)
+        async with Client(stdio_client(server)) as client:
+            arguments = {"image": f"data:image/jpeg;base64,{base64.b64encode(BAD.read_bytes()).decode()}"}
+            return await client.call_tool("assess_image", arguments)
+
+    result = anyio.run(main)
+    assert not result.is_error, result.content
+    told = result.structured_content
+    assert [(each["backend"], each["weight"]) for each in told["models"]] == [("embedded", 1), ("openai.gpt-4o", 0)]
+    assert "backend_unavailable" in told["models"][1]["error"]
+    assert (told["status"], told["models"][0]["answer"]) == ("partial", told["answer"])
+    assert "openai.gpt-4o gave no answer" in result.content[0].text
+
+
 def test_measure_compare_and_list(asked):
     inline = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
 

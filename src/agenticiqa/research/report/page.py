@@ -193,10 +193,15 @@ def error_kind(result: Result) -> str:
     return str(result.metadata.get("error_kind") or result.line.get("error_kind") or "unknown")
 
 
+def _agent(call: Mapping[str, Any]) -> str:
+    """The agent that made a call: several summarizers are one."""
+    return str(call.get("role")).partition(":")[0]
+
+
 def _agents(results: Sequence[Result]) -> Iterator[AgentCost]:
     metadata = [result.metadata for result in results]
     for name in ROLES:
-        calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
+        calls = [call for each in metadata for call in each.get("call_log") or [] if _agent(call) == name]
         seconds = sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata)
         if seconds or calls:
             tokens = sum(count or 0 for call in calls for count in (call.get("tokens") or {}).values())

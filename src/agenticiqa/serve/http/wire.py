@@ -14,6 +14,15 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Pixel = Annotated[int, Field(ge=0, le=1_000_000)]
 Region = Annotated[list[Pixel], Field(min_length=4, max_length=4)]
+Backends = Annotated[
+    list[Name],
+    Field(
+        min_length=2,
+        max_length=8,
+        json_schema_extra={"uniqueItems": True},
+        description="Selectable backends that answer together; the first, or `backend`, collects the evidence",
+    ),
+]
 Kept = Annotated[str, Field(pattern=r"^[0-9a-f]{12}/.{1,1200}$")]
 Regions = Annotated[dict[Name, Region], Field(max_length=32)]
 Scaling = Annotated[
@@ -84,6 +93,7 @@ class AssessBody(PictureRequest):
     options: list[Text] | None = Field(None, min_length=2, max_length=26, description="Answers to choose from")
     regions: Regions | None = Field(None, description="Where objects are: name to [x, y, width, height] in pixels")
     backend: Name | None = Field(None, description="One of the selectable backends of GET /v1/backends")
+    backends: Backends | None = None
     max_replan: int | None = Field(None, ge=0, le=10, description="Replan limit N: at most max(1, N) passes")
     align: Scaling = "none"
     mode: RunMode | None = Field(None, description="'direct' asks the model alone, without agents and tools")
@@ -123,6 +133,7 @@ class CompareBody(PictureRequest):
     query: str = Field(DEFAULT_QUERY, min_length=1, description="What each picture is asked")
     region: Region | None = Field(None, description="Compare only inside [x, y, width, height], the same in both")
     backend: Name | None = None
+    backends: Backends | None = None
 
 
 class PreviewBody(PictureRequest):

@@ -37,7 +37,7 @@ IdempotencyKey = Annotated[
     ),
 ]
 Question = TypeVar("Question", wire.AssessBody, wire.CompareBody)
-FOLLOWED = ("regions", "backend", "align", "mode", "without", "max_replan")
+FOLLOWED = ("regions", "backend", "backends", "align", "mode", "without", "max_replan")
 """What a question takes over from the run that it follows."""
 LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""
@@ -64,7 +64,10 @@ class _WorkRequest:
         row = await find_run(self.state, after, self.caller.owner)
         if row.kind != "assess" or row.result is None or row.status == "error":
             raise ServiceError(409, "no_result", "after: this run has no answer about one picture to ask on from.")
-        kept = [each for each in FOLLOWED if each not in fields.model_fields_set and each in row.request]
+        given = fields.model_fields_set
+        # Whoever names who answers names all of them.
+        given = given | {"backend", "backends"} if given & {"backend", "backends"} else given
+        kept = [each for each in FOLLOWED if each not in given and each in row.request]
         as_it_was = {name: row.request[name] for name in kept}
         pictures, reader = dict(intake.pictures), self.state.reader
         earlier = partial(kept_picture, self.state, self.caller.owner)
@@ -88,7 +91,7 @@ class _WorkRequest:
         """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
         state, owner = self.state, self.caller.owner
         state.pipeline.settings.pipeline.check_query_length(intake.fields.query)
-        state.pipeline.check_backend(intake.fields.backend)
+        state.pipeline.check_backends(intake.fields.backend, intake.fields.backends)
         payload = {
             **intake.fields.model_dump(mode="json", exclude={*intake.fields.pictures()}, exclude_none=True),
             "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},

@@ -47,7 +47,7 @@ _LONG_TEXT = re.compile(rb'"[A-Za-z0-9+/=\\]{1024,}"')
 MAX_NAME = 120
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Form fields that hold JSON rather than text; these may also be given once for each value.
-_LISTS = frozenset({"options", "tools", "without"})
+_LISTS = frozenset({"options", "tools", "without", "backends"})
 _OBJECTS = frozenset({"regions", "region"})
 # What stands for a picture that came as a file of a form, where the fields are checked.
 _AS_FILE = PictureSource(path="file")

@@ -5,7 +5,7 @@ other path, and no reply of a model is ever used as a path or as the name of a p
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,11 +18,12 @@ from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
 from agenticiqa.errors import AgenticIQAError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.pictures.inputs import GivenPicture, aligned
 from agenticiqa.pictures.regions import check_regions
-from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.serve.http.problems import REQUEST_FAULTS, ServiceError, without_addresses
 from agenticiqa.serve.http.store.job_record import JobOutcome
@@ -42,27 +43,33 @@ class Pipeline:
     ) -> None:
         self.settings = settings
         # Any other name is refused: for some providers the name is a folder or a download.
-        named = dict.fromkeys([EMBEDDED, *(settings.role(role).backend for role in ROLES), *allowed_backends])
+        configured = (settings.role(role).backend for role in settings.roles)
+        named = dict.fromkeys([EMBEDDED, *configured, *allowed_backends])
         self.selectable = [name for name in named if self.provider(BackendName.parse(name).provider).ready]
         """Backends a request may name: the embedded one, those configured, those the operator allowed; if ready."""
         self.limits = settings.pipeline.images
         self._clients = dict(clients or {})
-        self._assessors: dict[str | None, AgenticIQA] = {}
+        self._assessors: dict[tuple[str | None, ...], AgenticIQA] = {}
         self._lock = threading.Lock()
 
-    def check_backend(self, backend: str | None) -> None:
-        if backend is not None and backend not in self.selectable:
+    def check_backends(self, backend: str | None, backends: Sequence[str] | None = None) -> None:
+        several = backends or ()
+        if any(name not in self.selectable for name in (*several, *([backend] if backend else []))):
             raise ServiceError(422, "backend_not_selectable", f"backend: choose one of {', '.join(self.selectable)}.")
+        if len({*several}) < len(several):
+            raise ServiceError(422, "invalid_request", "backends: one is named twice.")
 
-    def assessor(self, backend: str | None = None) -> AgenticIQA:
-        """The assessor for one of the selectable backends; None is the configured one."""
-        self.check_backend(backend)
+    def assessor(self, backend: str | None = None, backends: Sequence[str] | None = None) -> AgenticIQA:
+        """The assessor for one of the selectable backends, or for several; None is the configured one."""
+        self.check_backends(backend, backends)
+        named = (backend, *(backends or ()))
         with self._lock:
-            if backend not in self._assessors:
-                clients = self._clients if backend is None else None
-                made = AgenticIQA(backend, settings=self.settings, clients=clients, only_allowed_roots=True)
-                self._assessors[backend] = made
-            return self._assessors[backend]
+            if named not in self._assessors:
+                clients = self._clients if named == (None,) else None
+                self._assessors[named] = AgenticIQA(
+                    backend, backends=backends, settings=self.settings, clients=clients, only_allowed_roots=True
+                )
+            return self._assessors[named]
 
     def warm_up(self, picture: StoredPicture) -> None:
         """One assessment that leaves no trace: models are loaded and code is imported when the first request comes."""
@@ -77,7 +84,7 @@ class Pipeline:
 
     def default_backends(self) -> dict[str, str | None]:
         names: dict[str, str | None] = {}
-        for role in ROLES:
+        for role in self.settings.roles:
             if role in self._clients:
                 names[role] = self._clients[role].identity
                 continue
@@ -136,7 +143,7 @@ class Pipeline:
             if original is not None and fields.align == "resize":
                 image = aligned(image, original)
             check_regions(fields.regions or {}, image)
-        result = self.assessor(fields.backend).assess(
+        result = self.assessor(fields.backend, fields.backends).assess(
             image,
             fields.query,
             reference=original,
@@ -159,7 +166,7 @@ class Pipeline:
             if fields.region is not None:
                 opened = _inside(Box(*fields.region), opened)
         comparison = compare_pictures(
-            self.assessor(fields.backend),
+            self.assessor(fields.backend, fields.backends),
             opened["image_a"],
             opened["image_b"],
             reference=opened.get("reference"),
@@ -233,7 +240,10 @@ def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **m
     job.report(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
 
 
-def _presentable_result(result: BaseModel, intake: Intake[Any]) -> dict[str, Any]:
+def _presentable_result(result: Assessment | Comparison, intake: Intake[Any]) -> dict[str, Any]:
+    for one in (result.a, result.b) if isinstance(result, Comparison) else (result,):
+        for model in one.models if one else []:
+            model.error = without_addresses(model.error) if model.error else None
     sent = {name: picture.name for name, picture in intake.pictures.items()}
     return with_picture_names(presentable(result, _names(intake.pictures)), sent)
 

@@ -1,7 +1,7 @@
 // The answer, in the form that suits the question.
 
 import { dial, readings } from "./dial.js";
-import { capital, el, fixed, percent } from "./dom.js";
+import { capital, el, fixed, percent, table } from "./dom.js";
 import { fixPreview } from "./fix_preview.js";
 import { findingsInWords, findingsOf } from "./findings.js";
 import { COVERED, LEVEL_NAMES, levelOf } from "./levels.js";
@@ -17,8 +17,20 @@ export function answerCard(run, withAdvice = true) {
   else if (typeof summary.quality_score === "number") children.push(...scored(run, summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
+  children.push(...models(summary));
   children.push(...(withAdvice ? advice(run, summary) : []), ...cautions(result));
   return el("section", { class: "card answer", "data-status": result.status }, children);
+}
+
+/** Where several models answered: each one's answer, and how much it counts. */
+function models(summary) {
+  if (!summary?.models?.length) return [];
+  const number = (value) => (typeof value === "number" ? fixed(value, 2) : "");
+  const rows = summary.models.map(({ backend, answer, error, probabilities, quality_score: score, weight }) => {
+    const chance = probabilities?.[answer];
+    return [el("strong", {}, backend), answer ?? el("span", { class: "field-error" }, error), typeof chance === "number" ? percent(chance) : "", number(score), number(weight)];
+  });
+  return [table(t("models.caption"), ["model", "answer", "chance", "score", "weight"].map((name) => t(`models.${name}`)), rows)];
 }
 
 /** What the answer says in one line, for lists and screen readers. */

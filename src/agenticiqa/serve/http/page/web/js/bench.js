@@ -91,7 +91,7 @@ export class Bench {
     const form = new FormData();
     for (const slot of this.slots) slot.addTo(form);
     form.append("query", sentFor(question));
-    if (backend) form.append("backend", backend);
+    if (backend) for (const name of backend.split(",")) form.append(backend.includes(",") ? "backends" : "backend", name);
     // What was asked before is known to the next question; boxes that were removed are not.
     if (this.run && this.kind === "assess") form.append("after", this.run.id);
     if ((this.regions.length || this.run) && this.kind === "assess") form.append("regions", JSON.stringify(Object.fromEntries(this.regions.map(({ name, box }) => [name, box]))));

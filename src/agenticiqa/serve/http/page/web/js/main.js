@@ -141,7 +141,7 @@ async function loadCatalogue() {
 
 function fillBackends({ default: usual, selectable }) {
   const label = [...new Set(Object.values(usual))].filter(Boolean).join(", ") || "–";
-  replace(byId("backend"), el("option", { value: "" }, t("form.default_model", { label })), selectable.map((name) => el("option", { value: name }, name)));
+  replace(byId("backend"), el("option", { value: "" }, t("form.default_model", { label })), selectable.map((name) => el("option", { value: name }, name)), selectable.length > 1 ? el("option", { value: selectable.slice(0, 8).join(",") }, t("form.all_models")) : null);
   byId("backend-label").hidden = selectable.length < 2;
 }
 
