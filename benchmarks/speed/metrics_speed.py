@@ -54,10 +54,14 @@ def torch_peers(test: np.ndarray, reference: np.ndarray, threads: int) -> dict[s
     except ImportError:
         return found
     torch.set_num_threads(threads)
-    shape = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-    for name in ("nms", "qnms"):
-        with contextlib.suppress(RuntimeError):
-            torch.library.define(f"torchvision::{name}", shape)
+    try:
+        import torchvision  # noqa: F401
+    except (ImportError, RuntimeError):
+        # One built for another torch: pyiqa imports it, but needs none of its operators here.
+        shape = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+        for name in ("nms", "qnms"):
+            with contextlib.suppress(RuntimeError):
+                torch.library.define(f"torchvision::{name}", shape)
     x, y = (torch.from_numpy(np.ascontiguousarray(p.transpose(2, 0, 1)))[None] for p in (test, reference))
 
     def add(name: str, peer: str, function: Callable[..., object], *arguments: object) -> None:

@@ -56,8 +56,7 @@ class RayEngine:
         try:
             ray.get([actor.__ray_ready__.remote() for actor in self._actors])
         except ray.exceptions.RayError as error:
-            hint = "All machines of the cluster need this version of agenticiqa."
-            raise WorkerDiedError(f"No Ray actor can be started: {error}", hint=hint) from error
+            raise _lost(error, "All machines of the cluster need this version of agenticiqa.") from error
         self.slots = count * self._size * CALLS_AHEAD
         self._waiting: deque[Task] = deque()
         self._suspects: deque[tuple[Task, int]] = deque()
@@ -77,8 +76,12 @@ class RayEngine:
             call = self._calls.pop(each)
             try:
                 done += self._ray.get(each)
+            except self._ray.exceptions.ActorUnavailableError:
+                # Nothing but an empty call until it stands again: what is sent to it now would fail as well.
+                self._call(call.actor, [], 0)
+                done += self._after_death(call)
             except self._ray.exceptions.RayError as error:
-                done += self._after_death(call, error)
+                raise _lost(error, "--resume goes on from here.") from error
         self._hand_out()
         return done
 
@@ -90,7 +93,7 @@ class RayEngine:
                 if not running:
                     task, deaths = self._suspects.popleft()
                     self._call(number, [task], deaths)
-            elif not any(call.deaths for call in running):
+            elif not any(call.deaths or not call.tasks for call in running):
                 for _ in range(CALLS_AHEAD - len(running)):
                     if some := [self._waiting.popleft() for _ in range(min(self._size, len(self._waiting)))]:
                         self._call(number, some, 0)
@@ -98,7 +101,7 @@ class RayEngine:
     def _call(self, number: int, tasks: list[Task], deaths: int) -> None:
         self._calls[self._actors[number].work.remote(tasks)] = _Call(number, tasks, deaths, time.monotonic())
 
-    def _after_death(self, call: _Call, error: Exception) -> list[SampleOutcome]:
+    def _after_death(self, call: _Call) -> list[SampleOutcome]:
         """Pictures of an actor that died are tried again one by one, so that only the one at fault fails."""
         deaths = call.deaths + 1
         if deaths < TRIES:
@@ -107,8 +110,7 @@ class RayEngine:
         (task,) = call.tasks
         if time.monotonic() - call.since > self._job.timeout_s:
             return [overtime(self._job, task)]
-        died = WorkerDiedError(f"The actor died {TRIES} times on this sample (last: {type(error).__name__}).")
-        return [failure(self._job, task, died)]
+        return [failure(self._job, task, WorkerDiedError(f"The actor died {TRIES} times on this sample."))]
 
     def close(self) -> None:
         for actor in self._actors:
@@ -123,6 +125,10 @@ class _Call:
     tasks: list[Task]
     deaths: int
     since: float
+
+
+def _lost(error: Exception, hint: str) -> WorkerDiedError:
+    return WorkerDiedError(f"A Ray actor failed for good ({str(error).strip().splitlines()[-1]}).", hint=hint)
 
 
 class RatingActor:
