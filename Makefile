@@ -125,6 +125,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/speed/embedded_cost.py
 	mkdir -p build
 	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads 1 --json build/speed-1.json
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads 1 --without-avx512 --json build/speed-without-avx512.json
 	PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads all --json build/speed-all.json
 	PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/rate.py --json build/rate.json
 

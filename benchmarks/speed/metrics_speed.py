@@ -1,6 +1,7 @@
 """Time our metrics against pyiqa, piq, scikit-image, sewar and others in one run; decoding is excluded for all.
 
-    PYTHONPATH=src python benchmarks/speed/metrics_speed.py [--sizes 1920x1080] [--threads 1|all] [--json FILE]
+    PYTHONPATH=src python benchmarks/speed/metrics_speed.py [--sizes 1920x1080] [--threads 1|all]
+        [--without-avx512] [--json FILE]
 
 Peers that are not installed are left out. Each row gives the median time of ours, of the fastest peer, and
 the ratio (above 1: ours is faster). Ours starts from float32 arrays and peers from float32 tensors of the
@@ -9,7 +10,8 @@ repetitions, so ours includes checking the input and computing luma. Ours and it
 busy moment of the machine meets all of them; what takes longer than two seconds runs once. A peer that was more than
 three times slower than the fastest one at a size before is left out from then on. ``--clock cpu`` counts processor time
 instead of waiting time: on a machine that others use too it is the steadier of the two, and with one thread it means
-the same.
+the same. ``--without-avx512`` switches those instructions off in OpenCV, NumPy, SciPy and torch, for ours and for
+peers: what a processor without them does, but for its caches and memory.
 """
 
 from __future__ import annotations
@@ -44,6 +46,15 @@ SLOW = 2.0
 FAR_BEHIND = 3.0
 PACKAGES = ("opencv-python-headless", "opencv-python", "numpy", "torch", "pyiqa", "piq", "scikit-image", "sewar")
 MORE_PACKAGES = ("ssimulacra2", "psnr_hvsm")
+WITHOUT_AVX512 = {
+    "OPENCV_CPU_DISABLE": "AVX512-SKX",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4,AVX512_ICL,AVX512_SPR",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+}
+"""Read by libraries when they are loaded; one that knows no such feature says so and goes on."""
 SET = ("PSNR", "SSIM", "MS-SSIM", "GMSD", "VSI", "FSIM")
 
 
@@ -54,10 +65,14 @@ def torch_peers(test: np.ndarray, reference: np.ndarray, threads: int) -> dict[s
     except ImportError:
         return found
     torch.set_num_threads(threads)
-    shape = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-    for name in ("nms", "qnms"):
-        with contextlib.suppress(RuntimeError):
-            torch.library.define(f"torchvision::{name}", shape)
+    try:
+        import torchvision  # noqa: F401
+    except (ImportError, RuntimeError):
+        # One built for another torch: pyiqa imports it, but needs none of its operators here.
+        shape = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+        for name in ("nms", "qnms"):
+            with contextlib.suppress(RuntimeError):
+                torch.library.define(f"torchvision::{name}", shape)
     x, y = (torch.from_numpy(np.ascontiguousarray(p.transpose(2, 0, 1)))[None] for p in (test, reference))
 
     def add(name: str, peer: str, function: Callable[..., object], *arguments: object) -> None:
@@ -271,6 +286,8 @@ def machine() -> dict[str, str]:
     facts = {
         "processor": models[0].split(":")[1].strip() if models else platform.processor(),
         "cores": str(os.cpu_count()),
+        # A question mark stands behind what was switched off.
+        "vectors": cv2.getCPUFeaturesLine(),
     }
     for package in (*PACKAGES, *MORE_PACKAGES):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -285,8 +302,11 @@ def main() -> None:
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu: with one thread only")
     parser.add_argument("--seconds", type=float, default=1.0, help="time spent on each function")
     parser.add_argument("--only", nargs="*", default=[], help="metric names")
+    parser.add_argument("--without-avx512", action="store_true", help="as on a processor that has none")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    if arguments.without_avx512 and not os.environ.items() >= WITHOUT_AVX512.items():
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **WITHOUT_AVX512})
     warnings.simplefilter("ignore")
     threads = os.cpu_count() or 1 if arguments.threads == "all" else int(arguments.threads)
     if arguments.clock == "cpu" and threads > 1:

@@ -32,6 +32,7 @@ from PIL import Image
 
 from agenticiqa.batch.rating_run import RatingRequest, run_rating
 from agenticiqa.batch.runner import Tally
+from agenticiqa.vision.accelerator import Device
 
 PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 PEER_SECONDS = 6.0
@@ -89,9 +90,9 @@ def timed_from_first_result(run: Callable[[Callable[[Tally], None]], Any]) -> fl
     return (last[0][1] - first[0][1]) / (last[0][0] - first[0][0])
 
 
-def ours(folder: Path, lines: Path, device: str) -> float:
+def ours(folder: Path, lines: Path, device: Device) -> float:
     def run(note: Callable[[Tally], None]) -> None:
-        request = RatingRequest([str(folder)], lines, device=device, overwrite=True, on_progress=note)  # type: ignore[arg-type]
+        request = RatingRequest([str(folder)], lines, device=device, overwrite=True, on_progress=note)
         run_rating(request)
 
     return timed_from_first_result(run)

@@ -242,3 +242,46 @@ def test_killed_and_resumed_each_picture_once(shots, folder):
     rows = rows_of(folder / "s.parquet")
     assert len(rows) == len(pq.read_table(folder / "s.parquet")) == 41
     assert all(json.loads(line)["sample_id"] in rows for line in kept)
+
+
+def test_links_inside_a_shard(run, shots, folder):
+    """A hard link is the picture that it names; one that leads nowhere in the file, and a symbolic one, are counted."""
+    data = (shots / "0.jpg").read_bytes()
+    with tarfile.open(folder / "s.tar", "w") as shard:
+        for name, kind, target in (
+            ("a.jpg", tarfile.REGTYPE, ""),
+            ("b.jpg", tarfile.LNKTYPE, "a.jpg"),
+            ("c.jpg", tarfile.LNKTYPE, "elsewhere.jpg"),
+            ("d.jpg", tarfile.SYMTYPE, "a.jpg"),
+        ):
+            about = tarfile.TarInfo(name)
+            about.type, about.linkname, about.size = kind, target, 0 if target else len(data)
+            shard.addfile(about, None if target else io.BytesIO(data))
+    done = run("rate", "s.tar", "-o", "s.parquet", "-w", "1", "--json")
+    assert done.code == 0, done.err
+    first, linked = rows_of(folder / "s.parquet").values()
+    assert (linked["id"], linked["score"], linked["sha256"]) == ("s.tar/b.jpg", first["score"], first["sha256"])
+    (skipped,) = done.json["skipped"]
+    assert (skipped["count"], skipped["files"]) == (2, ["s.tar/c.jpg", "s.tar/d.jpg"])
+    assert "link" in skipped["reason"]
+
+
+def test_folders_of_shards_and_of_tables(run, shots, folder):
+    data = (shots / "0.jpg").read_bytes()
+    for place in ("tars", "tables"):
+        (folder / place).mkdir()
+        (folder / place / "README.md").write_text("about")
+    for number in range(2):
+        pq.write_table(pa.table({"image": [data]}), folder / "tables" / f"{number}.parquet")
+        with tarfile.open(folder / "tars" / f"{number}.tar", "w") as shard:
+            shard.add(shots / "0.jpg", "x.jpg")
+    for place, names in (("tars", ["0.tar/x.jpg", "1.tar/x.jpg"]), ("tables", ["0.parquet/0", "1.parquet/0"])):
+        assert run("rate", place, "-o", f"{place}.parquet", "-w", "1").code == 0
+        assert list(rows_of(folder / f"{place}.parquet")) == names
+    done = run("rate", "tables", "-o", "tables/1.parquet", "-w", "1", "--overwrite")
+    assert done.code == 1
+    assert "read and written" in done.err
+    assert pq.read_table(folder / "tables" / "1.parquet").column_names == ["image"]
+    save(folder / "tars" / "picture.png", scene(64, 64))
+    assert run("rate", "tars", "-o", "pictures.parquet", "-w", "1").code == 0
+    assert list(rows_of(folder / "pictures.parquet")) == ["picture.png"]

@@ -1,10 +1,10 @@
 """Largest relative difference between our metrics and the stored values of other libraries.
 
     python tests/parity/compare.py                 prints the figures; needs no torch
-    python tests/parity/compare.py --docs docs/measuring/metrics.md --speed speed.json
+    python tests/parity/compare.py --docs docs/measuring/metrics.md --speed speed.json speed-without-avx512.json
                                                    writes the table of docs/measuring/metrics.md
 
-``speed.json`` comes from ``benchmarks/speed/metrics_speed.py --json``.
+Both files come from ``benchmarks/speed/metrics_speed.py --json``, the second with ``--without-avx512``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -89,11 +90,10 @@ def speed_ratios(path: Path) -> dict[tuple[str, str], str]:
     return out
 
 
-def table(parity: dict[str, tuple[float, str, int]], speed: dict[tuple[str, str], str]) -> str:
-    lines = [
-        "| metric | kind | range | better | variant | paper | good at | difference | speed at 1920×1080 |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+def table(parity: dict[str, tuple[float, str, int]], speeds: Sequence[dict[tuple[str, str], str]]) -> str:
+    columns = ["metric", "kind", "range", "better", "variant", "paper", "good at", "difference"]
+    columns += ["speed at 1920×1080", "the same without AVX-512"][: len(speeds)]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     direction = {True: "higher", False: "lower", None: "–"}
     for name, metric in METRICS.items():
         spec = metric.spec
@@ -110,7 +110,7 @@ def table(parity: dict[str, tuple[float, str, int]], speed: dict[tuple[str, str]
             spec.paper,
             ", ".join(spec.good_at),
             figure,
-            speed.get((name, "1920x1080"), "–"),
+            *(speed.get((name, "1920x1080"), "–") for speed in speeds),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
@@ -119,7 +119,7 @@ def table(parity: dict[str, tuple[float, str, int]], speed: dict[tuple[str, str]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--docs", type=Path, help="file whose table is to be rewritten")
-    parser.add_argument("--speed", type=Path, help="output of benchmarks/speed/metrics_speed.py --json")
+    parser.add_argument("--speed", type=Path, nargs="*", default=[], help="output of metrics_speed.py --json")
     arguments = parser.parse_args()
     parity = worst_differences()
     for name, (difference, case, count) in parity.items():
@@ -129,8 +129,8 @@ def main() -> None:
         text = arguments.docs.read_text()
         head, rest = text.split(START)
         tail = rest.split(END)[1]
-        speed = speed_ratios(arguments.speed) if arguments.speed else {}
-        arguments.docs.write_text(f"{head}{START}\n\n{table(parity, speed)}\n\n{END}{tail}")
+        speeds = [speed_ratios(path) for path in arguments.speed]
+        arguments.docs.write_text(f"{head}{START}\n\n{table(parity, speeds)}\n\n{END}{tail}")
 
 
 if __name__ == "__main__":

@@ -17,11 +17,12 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.on_ray import RatingActor
 from agenticiqa.batch.engines.processes import ProcessEngine, serve
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.batch.runner import Batch, BatchSummary
-from agenticiqa.batch.work import BatchJob, SampleWorker, Task
+from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task
 
 TOOLS = ("PSNR", "SSIM")
 VOLATILE = (
@@ -128,8 +129,8 @@ def settled(path: Path) -> list[str]:
 # --- workers that misbehave ---
 
 
-def serve_with_faults(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
-    """A real worker process in which some samples, by their ids, end it or never end."""
+def add_faults() -> None:
+    """From here on some samples, by their ids, end this process or never end."""
     result = SampleWorker._result
 
     def faulty(self: SampleWorker, task: Task) -> dict[str, Any]:
@@ -152,7 +153,20 @@ def serve_with_faults(pipe: Connection, job: BatchJob, threads: int, scratch: st
         return result(self, task)
 
     SampleWorker._result = faulty  # type: ignore[method-assign]
+
+
+def serve_with_faults(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
+    """A real worker process with faults."""
+    add_faults()
     serve(pipe, job, threads, scratch)
+
+
+class FaultyActor(RatingActor):
+    """A real actor of Ray with faults."""
+
+    def work(self, tasks: list[Task]) -> list[SampleOutcome]:
+        add_faults()
+        return super().work(tasks)
 
 
 def serve_interrupted(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:

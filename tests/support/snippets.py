@@ -50,7 +50,7 @@ class Snippet:
         return "--quiet" in self.words
 
 
-def _blocks(*kinds: str) -> list[Snippet]:
+def blocks(*kinds: str) -> list[Snippet]:
     found = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def _blocks(*kinds: str) -> list[Snippet]:
 def commands() -> list[Snippet]:
     """Lines behind ``$`` in console blocks, and the product's own commands in shell blocks; each once."""
     found: dict[str, Snippet] = {}
-    for block in _blocks("console", "bash", "sh"):
+    for block in blocks("console", "bash", "sh"):
         for number, line in enumerate(block.text.replace("\\\n", " ").splitlines()):
             text = line.removeprefix("$ ").strip()
             shown = line.startswith("$ ") or (text.startswith("agenticiqa ") and not text.startswith(_NOT_RUN))
@@ -74,7 +74,7 @@ def commands() -> list[Snippet]:
 
 
 def python_blocks() -> list[Snippet]:
-    return _blocks("python")
+    return blocks("python")
 
 
 def _answered(number: int) -> str:

@@ -24,7 +24,7 @@ from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vision.appearance.text import text_chance
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import BLANK_DEVIATION
-from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene, sort_of
+from agenticiqa.vision.scene import FLAW_THRESHOLD, LEAST_SIDE, Scene, sort_of
 from agenticiqa.vocabulary import SEVERITIES
 
 _WORDS = read_data("auditing/findings.yaml")
@@ -233,8 +233,6 @@ def sharpest_place(details: Sequence[int]) -> list[float]:
 # --- What the vision model sees in a picture ---
 
 
-LEAST_SIDE = 32
-"""Below this the model has nothing to look at."""
 POOR = 2.5
 COUNTS_FROM = SEVERITIES.index("moderate")
 LEAST_CHANCE = {"motion_blur": 0.8, "dark": 0.6, "bad_contrast": 0.75}

@@ -10,7 +10,8 @@ import json
 import tarfile
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from glob import glob
 from itertools import accumulate
@@ -20,7 +21,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from agenticiqa.batch.manifest import Manifest, open_manifest, resolved_path
 from agenticiqa.errors import ImageError, ImageTooLargeError, ManifestError, MissingExtraError
-from agenticiqa.pictures.formats import format_named, is_pattern
+from agenticiqa.pictures.formats import NO_PICTURE, Skipped, format_named, is_pattern
 from agenticiqa.pictures.images import check_header, decode_image
 from agenticiqa.pictures.inputs import GivenPicture
 
@@ -30,31 +31,48 @@ EXTRA = "table"
 BYTES_COLUMNS = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "bytes", "content", "image_bytes")
 PATH_COLUMNS = ("image_path", "path", "file_name", "filename", "file")
 OPEN_FILES = 2
+ROWS_AT_ONCE = 16
+"""Rows of a Parquet file that are read together; a group of rows may be larger than the memory."""
+LINK = "a link to no picture in the same tar file"
 Record = dict[str, Any]
 
 
-def open_sources(*sources: str) -> Manifest:
-    """Files that hold pictures, or patterns of them; anything else is read as :func:`open_manifest` reads it."""
-    found = [Path(each) for source in sources for each in _expanded(source)]
+def open_sources(*sources: str, outputs: Sequence[Path] = ()) -> Manifest:
+    """Files that hold pictures, their folders or patterns; anything else is read as :func:`open_manifest` reads it."""
+    found = [each for source in sources for each in _expanded(source)]
     inside = [path for path in found if is_container(path)]
     if not inside:
         return open_manifest(*sources)
     if len(inside) < len(found):
         raise ManifestError("Shards and tables are read alone, not beside pictures or lists.")
+    if both := {path.resolve() for path in inside} & {path.resolve() for path in outputs}:
+        raise ManifestError(f"{str(both.pop())!r} is read and written.", hint="Write to another folder.")
     # The name alone tells shards apart as a rule; of several with one name it is the path.
     alike = len({path.name for path in inside}) < len(inside)
     name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
+    skipped = Skipped()
 
     def rows() -> Iterator[tuple[int, Record]]:
-        yield from enumerate((row for each in inside for row in records_in(each, str(each) if alike else each.name)), 1)
+        # They are gone through more than once, not always to the end, and what is left out counts once.
+        noted = Skipped()
+        found = (row for each in inside for row in records_in(each, str(each) if alike else each.name, noted))
+        yield from enumerate(found, 1)
+        skipped.counts, skipped.names = noted.counts, noted.names
 
-    return Manifest(name, "", rows)
+    return Manifest(name, "", rows, skipped=skipped)
 
 
-def _expanded(source: str) -> list[str]:
-    """The shards or tables that a pattern means: not every shell expands it."""
-    shards = source.lower().endswith((*TAR, *PARQUET)) and is_pattern(source)
-    return sorted(glob(source)) or [source] if shards else [source]
+def _expanded(source: str) -> list[Path]:
+    """The shards or tables that a folder or a pattern means: not every shell expands patterns."""
+    path = Path(source)
+    if source.lower().endswith((*TAR, *PARQUET)) and is_pattern(source):
+        return [Path(each) for each in sorted(glob(source))] or [path]
+    if path.is_dir() and not is_dataset(path):
+        files = sorted(each for each in path.iterdir() if each.is_file())
+        # A folder of pictures stays one, whatever else lies in it.
+        if not any(format_named(each.name) for each in files):
+            return [each for each in files if each.suffix.lower() in (*TAR, *PARQUET)] or [path]
+    return [path]
 
 
 def is_container(path: Path) -> bool:
@@ -71,10 +89,10 @@ def is_dataset(folder: Path) -> bool:
     return (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file()
 
 
-def records_in(path: Path, label: str) -> Iterator[Record]:
+def records_in(path: Path, label: str, skipped: Skipped) -> Iterator[Record]:
     """A row for each picture, with an id of the file's label and the place in it."""
     if path.suffix.lower() in TAR and path.is_file():
-        yield from _in_tar(path, label)
+        yield from _in_tar(path, label, skipped)
     elif path.is_dir():
         for file in _arrow_files(path):
             yield from _in_table(file, f"{label}/{file.name}")
@@ -82,17 +100,25 @@ def records_in(path: Path, label: str) -> Iterator[Record]:
         yield from _in_table(path, label)
 
 
-def _in_tar(path: Path, label: str) -> Iterator[Record]:
+def _in_tar(path: Path, label: str, skipped: Skipped) -> Iterator[Record]:
     seen: set[str] = set()
+    places: dict[str, tuple[int, int]] = {}
     try:
         with tarfile.open(path, "r:") as shard:
             for member in shard:
-                if member.isfile() and format_named(member.name) is not None:
-                    name = member.name.encode("utf-8", "replace").decode()
-                    place = {"at": member.offset_data, "size": member.size, "name": name}
-                    again = f"#{member.offset_data}" if name in seen else ""
-                    seen.add(name)
-                    yield {"sample_id": f"{label}/{name}{again}", "image_path": address(path, place)}
+                if format_named(member.name) is None or member.isdir():
+                    continue
+                # A hard link has no bytes of its own: it names a member that came before it.
+                place = places.get(member.linkname) if member.islnk() else (member.offset_data, member.size)
+                name = member.name.encode("utf-8", "replace").decode()
+                if place is None or not (member.isfile() or member.islnk()) or member.issparse():
+                    skipped.note(f"{label}/{name}", LINK if member.islnk() or member.issym() else NO_PICTURE)
+                    continue
+                again = f"#{member.offset_data}" if name in seen else ""
+                seen.add(name)
+                places[member.name] = place
+                where = {"at": place[0], "size": place[1], "name": name}
+                yield {"sample_id": f"{label}/{name}{again}", "image_path": address(path, where)}
     except (tarfile.TarError, OSError, EOFError) as error:
         raise ManifestError(f"{str(path)!r} is no whole, plain tar file ({error}).", hint="Check the file.") from error
 
@@ -155,7 +181,7 @@ def _table_bytes(path: str, place: dict[str, str]) -> bytes:
 
 
 class _Table:
-    """Rows of a Parquet or Arrow file by number; of a Parquet file the last group of rows that was read is kept."""
+    """Rows of a Parquet or Arrow file by number; whoever asks for one after the other has each read once."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -165,21 +191,29 @@ class _Table:
             raise MissingExtraError(
                 f"{path!r} is read with pyarrow.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
             ) from None
+        self._batches: Callable[[int, str], Iterator[Any]]
         try:
             if path.endswith(".arrow"):
                 reader = pa.ipc.open_stream(pa.memory_map(path))
-                self.schema, batches = reader.schema, list(reader)
-                counts = [len(each) for each in batches]
-                self._group = lru_cache(1)(lambda number, _column: batches[number])
+                self.schema, groups = reader.schema, list(reader)
+                counts = [len(each) for each in groups]
+                self._batches = lambda number, _column: iter([groups[number]])
             else:
-                file = pq.ParquetFile(path)
+                file = pq.ParquetFile(path, memory_map=True)
                 self.schema = file.schema_arrow
                 counts = [file.metadata.row_group(each).num_rows for each in range(file.num_row_groups)]
-                self._group = lru_cache(1)(lambda number, column: file.read_row_group(number, columns=[column]))
+                self._batches = lambda number, column: file.iter_batches(
+                    ROWS_AT_ONCE, row_groups=[number], columns=[column]
+                )
         except (pa.ArrowException, OSError) as error:
             raise ManifestError(f"{path!r} cannot be read as a table ({error}).") from error
         self._ends = list(accumulate(counts, initial=0))
         self._lock = threading.Lock()
+        self._reading: tuple[int, str] | None = None
+        self._stream: Iterator[Any] = iter(())
+        self._next = 0
+        self._kept: deque[tuple[int, Any]] = deque(maxlen=2)
+        """The last batches that were read, each with the number of its first row: threads ask a little out of order."""
         self.rows = self._ends[-1]
 
     def value(self, row: int, column: str) -> Any:
@@ -187,7 +221,16 @@ class _Table:
             raise IndexError(f"there is no row {row}")
         number = bisect_right(self._ends, row) - 1
         with self._lock:
-            return self._group(number, column).column(column)[row - self._ends[number]].as_py()
+            if self._reading != (number, column) or not self._kept or row < self._kept[0][0]:
+                self._reading, self._next = (number, column), self._ends[number]
+                self._stream = self._batches(number, column)
+                self._kept.clear()
+            while row >= self._next:
+                batch = next(self._stream)
+                self._kept.append((self._next, batch))
+                self._next += len(batch)
+            first, batch = next(each for each in reversed(self._kept) if each[0] <= row)
+            return batch.column(column)[row - first].as_py()
 
 
 @lru_cache(OPEN_FILES)

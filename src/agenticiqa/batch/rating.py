@@ -30,10 +30,8 @@ from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.score_interval import likely_interval
 from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
 from agenticiqa.vision.network import WEIGHTS, LRUCache, described, load_vision
-from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene, sort_of
+from agenticiqa.vision.scene import FLAW_THRESHOLD, LEAST_SIDE, Scene, sort_of
 
-LEAST_SIDE = 32
-"""Below this the model has nothing to look at."""
 ALIKE = 1024
 """So many files are remembered by their content: one that comes again is not looked at again."""
 ROWS_AT_ONCE = 20_000

@@ -54,7 +54,7 @@ def run_rating(request: RatingRequest) -> BatchSummary:
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     settings = load_settings(request.config, overrides)
     job = BatchJob(settings, choices={}, rate=True, timeout_s=request.timeout_s, no_trace=True)
-    with closing(open_sources(*request.sources)) as manifest:
+    with closing(open_sources(*request.sources, outputs=request.others)) as manifest:
         return Batch(
             manifest=manifest,
             job=job,

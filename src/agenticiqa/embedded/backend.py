@@ -25,10 +25,9 @@ from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.state import ExecutorOutput, PlannerOutput
 from agenticiqa.tools import aiqa_fr, aiqa_nr
 from agenticiqa.vision.network import WEIGHTS, Vision, load_vision, weights_version
+from agenticiqa.vision.scene import LEAST_SIDE
 from agenticiqa.vocabulary import GLOBAL
 
-# One cell of the vision model: less holds nothing to judge.
-SMALLEST_SIDE = 32
 SURE = 0.6
 _OPEN = ("rate", "degree", "describe")
 _PICTURE = re.compile(
@@ -117,10 +116,10 @@ class EmbeddedBackend(vlm_client.TypedBackend):
 
     def _look_for(self, name: str) -> Seen:
         image = self._asked.image
-        if min(image.size) < SMALLEST_SIDE:
+        if min(image.size) < LEAST_SIDE:
             raise PictureTooSmallError(
                 f"The picture is {image.size[0]}×{image.size[1]} pixels; the embedded backend judges none below "
-                f"{SMALLEST_SIDE}×{SMALLEST_SIDE}."
+                f"{LEAST_SIDE}×{LEAST_SIDE}."
             )
         if name == GLOBAL:
             return _seen(self._looker.look(image))

@@ -100,11 +100,13 @@ class Skipped:
             return True
         if str(path).lower().endswith(BESIDE_PICTURES):
             return False
-        why = promised.advice if promised else NO_PICTURE
+        self.note(path, promised.advice if promised else NO_PICTURE)
+        return False
+
+    def note(self, path: str | Path, why: str) -> None:
         self.counts[why] = self.counts.get(why, 0) + 1
         if len(named := self.names.setdefault(why, [])) < NAMED_AT_MOST:
             named.append(as_text(str(path)))
-        return False
 
     @property
     def count(self) -> int:

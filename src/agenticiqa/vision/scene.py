@@ -17,6 +17,8 @@ from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vocabulary import flaw_titles, flaws_meant, kind_titles, kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
+LEAST_SIDE = 32
+"""Below this the model has nothing to look at."""
 FLAW_THRESHOLD = 0.5
 
 

@@ -6,22 +6,28 @@ back to the runner, which writes them down one by one, so that a run is resumed 
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
+import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
+from agenticiqa.batch.engines.base import overtime
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
 from agenticiqa.vision.accelerator import Device
 
+Result = TypeVar("Result")
 AT_ONCE, AT_ONCE_ON_GPU = 8, 64
 """Pictures in one call of an actor."""
 CALLS_AHEAD = 2
 TRIES = 3
-"""How often pictures are handed out again whose actor died."""
+"""So often an actor may die with a picture before the picture fails."""
 
 
 class RayEngine:
@@ -47,10 +53,15 @@ class RayEngine:
         self._size = AT_ONCE_ON_GPU if gpus else AT_ONCE
         kind = ray.remote(num_gpus=1 if gpus else 0, num_cpus=1, max_restarts=-1)(RatingActor)
         self._actors: list[Any] = [kind.remote(job, bool(gpus)) for _ in range(count)]
+        try:
+            ray.get([actor.__ray_ready__.remote() for actor in self._actors])
+        except ray.exceptions.RayError as error:
+            raise _lost(error, "All machines of the cluster need this version of agenticiqa.") from error
         self.slots = count * self._size * CALLS_AHEAD
         self._waiting: deque[Task] = deque()
-        self._calls: dict[Any, tuple[int, list[Task], int]] = {}
-        """Running calls: the actor's number, its pictures, and how often they were tried."""
+        self._suspects: deque[tuple[Task, int]] = deque()
+        """Pictures that were with an actor when it died, and how often that was."""
+        self._calls: dict[Any, _Call] = {}
 
     def submit(self, task: Task) -> None:
         self._waiting.append(task)
@@ -61,47 +72,71 @@ class RayEngine:
             return []
         ready, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=timeout_s)
         done: list[SampleOutcome] = []
-        for call in ready:
-            number, tasks, tries = self._calls.pop(call)
+        for each in ready:
+            call = self._calls.pop(each)
             try:
-                done += self._ray.get(call)
+                done += self._ray.get(each)
+            except self._ray.exceptions.ActorUnavailableError:
+                # Nothing but an empty call until it stands again: what is sent to it now would fail as well.
+                self._call(call.actor, [], 0)
+                done += self._after_death(call)
             except self._ray.exceptions.RayError as error:
-                done += self._again(number, tasks, tries, error)
+                raise _lost(error, "--resume goes on from here.") from error
         self._hand_out()
         return done
 
     def _hand_out(self) -> None:
-        busy = [number for number, _, _ in self._calls.values()]
         for number in range(len(self._actors)):
-            for _ in range(CALLS_AHEAD - busy.count(number)):
-                if not self._waiting:
-                    return
-                some = [self._waiting.popleft() for _ in range(min(self._size, len(self._waiting)))]
-                self._call(number, some, 1)
+            running = [call for call in self._calls.values() if call.actor == number]
+            if self._suspects:
+                # Alone: what stood behind it would fall with the actor, and count as at fault.
+                if not running:
+                    task, deaths = self._suspects.popleft()
+                    self._call(number, [task], deaths)
+            elif not any(call.deaths or not call.tasks for call in running):
+                for _ in range(CALLS_AHEAD - len(running)):
+                    if some := [self._waiting.popleft() for _ in range(min(self._size, len(self._waiting)))]:
+                        self._call(number, some, 0)
 
-    def _call(self, number: int, tasks: list[Task], tries: int) -> None:
-        self._calls[self._actors[number].work.remote(tasks)] = (number, tasks, tries)
+    def _call(self, number: int, tasks: list[Task], deaths: int) -> None:
+        self._calls[self._actors[number].work.remote(tasks)] = _Call(number, tasks, deaths, time.monotonic())
 
-    def _again(self, number: int, tasks: list[Task], tries: int, error: Exception) -> list[SampleOutcome]:
-        """Pictures of an actor that died are tried again, one by one, so that only the one at fault fails."""
-        if tries < TRIES or len(tasks) > 1:
-            for task in tasks:
-                self._call(number, [task], tries + 1 if len(tasks) == 1 else 1)
+    def _after_death(self, call: _Call) -> list[SampleOutcome]:
+        """Pictures of an actor that died are tried again one by one, so that only the one at fault fails."""
+        deaths = call.deaths + 1
+        if deaths < TRIES:
+            self._suspects.extend((task, deaths) for task in call.tasks)
             return []
-        died = WorkerDiedError(f"The actor died {TRIES} times on this sample (last: {type(error).__name__}).")
-        return [failure(self._job, tasks[0], died)]
+        (task,) = call.tasks
+        if time.monotonic() - call.since > self._job.timeout_s:
+            return [overtime(self._job, task)]
+        return [failure(self._job, task, WorkerDiedError(f"The actor died {TRIES} times on this sample."))]
 
     def close(self) -> None:
         for actor in self._actors:
             self._ray.kill(actor)
 
 
+@dataclass(frozen=True)
+class _Call:
+    """Pictures that an actor works on, how often one died with them, and since when."""
+
+    actor: int
+    tasks: list[Task]
+    deaths: int
+    since: float
+
+
+def _lost(error: Exception, hint: str) -> WorkerDiedError:
+    return WorkerDiedError(f"A Ray actor failed for good ({str(error).strip().splitlines()[-1]}).", hint=hint)
+
+
 class RatingActor:
-    """Rates some pictures at a time, where it runs."""
+    """Rates some pictures at a time, where it runs; its process ends when one takes longer than the job allows."""
 
     def __init__(self, job: BatchJob, on_gpu: bool) -> None:
         # Each machine's own memory, for as many actors as it has cores.
-        job = job.with_memory_of_one(os.cpu_count() or 1)
+        self._job = job = job.with_memory_of_one(os.cpu_count() or 1)
         self._worker = None if on_gpu else SampleWorker(job)
         if on_gpu:
             from agenticiqa.batch.engines.device import BatchRater
@@ -110,5 +145,13 @@ class RatingActor:
 
     def work(self, tasks: list[Task]) -> list[SampleOutcome]:
         if self._worker is not None:
-            return [self._worker.work(task) for task in tasks]
-        return self._rater.rate(list(self._threads.map(self._rater.prepare, tasks)))
+            return [self._timed(self._worker.work, task) for task in tasks]
+        return self._rater.rate(self._timed(lambda: list(self._threads.map(self._rater.prepare, tasks))))
+
+    def _timed(self, work: Callable[..., Result], *arguments: Task) -> Result:
+        # Not a thread of Python's: some decoders hold its lock for as long as they take.
+        faulthandler.dump_traceback_later(self._job.timeout_s, exit=True, file=2)
+        try:
+            return work(*arguments)
+        finally:
+            faulthandler.cancel_dump_traceback_later()

@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement
-from agenticiqa.tools.metrics.filters import LAB, channel_extremes, magnitude, strips, total, transform_colours
+from agenticiqa.tools.metrics.filters import LAB, channel_extremes, magnitude, power, strips, total, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
 # --- CIEDE2000: the colour difference of each pixel, and its mean ---
@@ -17,9 +17,10 @@ from agenticiqa.tools.metrics.views import Picture, Views
 XYZ = np.array(
     [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
 ) / np.array([[0.95047], [1.0], [1.08883]])
-FULL_TURN = np.float32(2 * np.pi)
-DEGREE = np.float32(np.pi / 180)
 POWER_25_7 = np.float32(25.0**7)
+TINY = np.float32(1e-12)
+SQUARED_ANGLE = [np.float32(2 ** (n + 1) / (n**2 * math.comb(2 * n, n))) for n in range(1, 7)]
+"""arccos(1 - x)² by powers of x, from the first on; so many that the rest changes no weight by 2e-7."""
 
 
 def ciede2000(views: Views) -> Measurement:
@@ -36,7 +37,7 @@ def lab_of(rgb: FloatArray) -> FloatArray:
     """CIE Lab of sRGB values in [0, 1]."""
     linear = linear_of(rgb)
     relative = transform_colours(linear, XYZ)
-    curved = np.asarray(np.cbrt(relative), np.float32)
+    curved = power(relative, 1 / 3)
     dark = relative <= 0.008856
     if dark.any():
         curved[dark] = np.float32(7.787) * relative[dark] + np.float32(16 / 116)
@@ -49,7 +50,7 @@ def linear_of(rgb: FloatArray) -> FloatArray:
     """Linear light of sRGB values in [0, 1]."""
     scaled = rgb * np.float32(1 / 1.055)
     scaled += np.float32(0.055 / 1.055)
-    linear = np.asarray(cv2.pow(scaled, 2.4), np.float32)
+    linear = power(scaled, 2.4)
     dark = rgb <= 0.04045
     if dark.any():
         linear[dark] = rgb[dark] * np.float32(1 / 12.92)
@@ -65,36 +66,53 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     a_one *= boost
     a_other *= boost
     chroma_one, chroma_other = magnitude(a_one, b_one), magnitude(a_other, b_other)
-    hue_one, hue_other = _hue(a_one, b_one), _hue(a_other, b_other)
 
     offset = ((light_one + light_other) * np.float32(0.5) - 50) ** 2
     lightness = (light_other - light_one) / (1 + np.float32(0.015) * offset / np.sqrt(20 + offset))
-    chroma_sum = chroma_one + chroma_other
-    mean_chroma = chroma_sum * np.float32(0.5)
+    mean_chroma = (chroma_one + chroma_other) * np.float32(0.5)
     chroma = (chroma_other - chroma_one) / (1 + np.float32(0.045) * mean_chroma)
-
-    turn = hue_other - hue_one
-    colourless = chroma_one * chroma_other == 0
-    wraps = np.abs(turn) > np.pi
-    mean_hue = (hue_one + hue_other) * np.float32(0.5)
-    mean_hue[wraps] += np.float32(np.pi)
-    turn -= FULL_TURN * np.sign(turn) * wraps
-    turn[colourless] = 0
-    # The mean hue of a grey and a colour is the colour's own (a grey's hue counts as zero).
-    mean_hue[colourless] = (hue_one + hue_other)[colourless]
-    weight = _hue_weight(mean_hue)
-    hue = 2 * np.sqrt(chroma_one * chroma_other) * np.sin(turn * np.float32(0.5))
-    hue /= 1 + np.float32(0.015) * mean_chroma * weight
-
-    away_from_blue = ((mean_hue / DEGREE - 275) / 25) ** 2
-    rotation = -2 * _seventh(mean_chroma) * np.sin(60 * DEGREE * np.exp(-away_from_blue))
+    hue, cosine, sine = _hues((a_one, b_one, chroma_one), (a_other, b_other, chroma_other))
+    hue /= 1 + np.float32(0.015) * mean_chroma * _hue_weight(cosine, sine)
+    rotation = -2 * _seventh(mean_chroma) * np.sin(np.float32(math.radians(60)) * _blueness(cosine, sine))
     total = lightness * lightness + chroma * chroma + hue * hue + rotation * chroma * hue
     return np.asarray(np.sqrt(np.maximum(total, 0)), np.float32)
 
 
-def _hue_weight(hue: FloatArray) -> FloatArray:
-    """T of the formula; the cosines of multiples of the hue follow from one cosine and one sine."""
-    cos1, sin1 = np.cos(hue), np.sin(hue)
+Polar = tuple[FloatArray, FloatArray, FloatArray]
+"""a, b and their length."""
+
+
+def _hues(one: Polar, other: Polar) -> Polar:
+    """Delta H of the formula, and cosine and sine of the mean hue.
+
+    By vectors, without an angle: the mean hue is the direction of the sum of two unit vectors, and a grey, which has no
+    hue, adds nothing to it.
+    """
+    (a_one, b_one, chroma_one), (a_other, b_other, chroma_other) = one, other
+    product = chroma_one * chroma_other
+    cross, dot = a_one * b_other - a_other * b_one, a_one * a_other + b_one * b_other
+    unit_one: FloatArray = np.reciprocal(np.maximum(chroma_one, TINY))
+    unit_other: FloatArray = np.reciprocal(np.maximum(chroma_other, TINY))
+    cosine = a_one * unit_one + a_other * unit_other
+    sine = b_one * unit_one + b_other * unit_other
+    delta = cross / np.sqrt(np.maximum((product + dot) * np.float32(0.5), TINY))
+    far = dot < 0
+    if far.any():
+        # More than a quarter turn apart: the sum would lose its digits, the difference stands at a right angle to it.
+        a_1, b_1, a_2, b_2 = a_one[far], b_one[far], a_other[far], b_other[far]
+        forward = np.where(cross[far] == 0, (b_1 > 0) | ((b_1 == 0) & (a_1 > 0)), cross[far] > 0)
+        sign = np.where(forward, np.float32(1), np.float32(-1))
+        delta[far] = sign * np.sqrt(2 * (product[far] - dot[far]))
+        cosine[far] = sign * (b_2 * unit_other[far] - b_1 * unit_one[far])
+        sine[far] = sign * (a_1 * unit_one[far] - a_2 * unit_other[far])
+    length = np.maximum(magnitude(cosine, sine), TINY)
+    cosine /= length
+    sine /= length
+    return delta, cosine, sine
+
+
+def _hue_weight(cos1: FloatArray, sin1: FloatArray) -> FloatArray:
+    """T of the formula; the cosines of multiples of the hue follow from its cosine and sine."""
     cos2, sin2 = 2 * cos1 * cos1 - 1, 2 * sin1 * cos1
     cos3, sin3 = cos1 * cos2 - sin1 * sin2, sin1 * cos2 + cos1 * sin2
     cos4, sin4 = 2 * cos2 * cos2 - 1, 2 * sin2 * cos2
@@ -111,16 +129,22 @@ def _hue_weight(hue: FloatArray) -> FloatArray:
     return np.asarray(weight, np.float32)
 
 
+def _blueness(cosine: FloatArray, sine: FloatArray) -> FloatArray:
+    """exp(-((hue - 275°) / 25°)²); the squared angle is a series of one minus its cosine."""
+    blue = math.radians(275)
+    x = 1 - np.float32(math.cos(blue)) * cosine - np.float32(math.sin(blue)) * sine
+    square = np.zeros_like(x)
+    for factor in reversed(SQUARED_ANGLE):
+        square += factor
+        square *= x
+    square *= np.float32(-1 / math.radians(25) ** 2)
+    return np.asarray(cv2.exp(square), np.float32)
+
+
 def _seventh(chroma: FloatArray) -> FloatArray:
     square = chroma * chroma
     seventh = square * square * square * chroma
     return np.asarray(np.sqrt(seventh / (seventh + POWER_25_7)), np.float32)
-
-
-def _hue(a: FloatArray, b: FloatArray) -> FloatArray:
-    hue = np.arctan2(b, a)
-    hue[hue < 0] += FULL_TURN
-    return hue
 
 
 # --- Colourfulness probe ---

@@ -318,32 +318,44 @@ def _luma(picture: Picture, start: int, stop: int) -> Array:
 def _block_scores(normalised: Array) -> tuple[Array, Array, Array, Array]:
     """Each block's share of the score, and whether it is active, impaired and noisy; rows × columns of blocks."""
     rows, columns = normalised.shape[0] // PIQE_BLOCK, normalised.shape[1] // PIQE_BLOCK
-    whole = normalised[: rows * PIQE_BLOCK, : columns * PIQE_BLOCK].reshape(rows, PIQE_BLOCK, columns, PIQE_BLOCK)
-    blocks = whole.swapaxes(1, 2).reshape(-1, PIQE_BLOCK, PIQE_BLOCK)
-    variance = blocks.var(axis=(1, 2), ddof=1)
+    whole = normalised[: rows * PIQE_BLOCK, : columns * PIQE_BLOCK].reshape(rows, PIQE_BLOCK, -1)
+    # Sums of each block's columns: all its variances follow from them.
+    sums, squares = (each.sum(axis=1).reshape(rows, columns, PIQE_BLOCK) for each in (whole, whole * whole))
+    variance = _variance(sums, squares, PIQE_BLOCK)
     active = variance > ACTIVE
-    impaired = _impaired(blocks)
-    noisy = _noisy(blocks, np.sqrt(variance))
+    impaired = _impaired(whole.reshape(rows, PIQE_BLOCK, columns, PIQE_BLOCK))
+    noisy = _noisy(sums, squares, np.sqrt(variance))
     scores = np.where(active & impaired, 1 - variance, 0) + np.where(active & noisy, variance, 0)
-    shape = (rows, columns)
-    return scores.reshape(shape), active.reshape(shape), impaired.reshape(shape), noisy.reshape(shape)
+    return scores, active, impaired, noisy
+
+
+def _variance(sums: Array, squares: Array, each: int) -> Array:
+    """Variance over the last axis of what was summed, ``each`` values at a time."""
+    count = each * sums.shape[-1]
+    spread = squares.sum(axis=-1) - sums.sum(axis=-1) ** 2 / count
+    return np.asarray(np.maximum(spread, 0) / (count - 1))
 
 
 def _impaired(blocks: Array) -> Array:
     """Whether any short segment of a block's border is unnaturally smooth."""
-    impaired = np.zeros(len(blocks), bool)
-    for edge in (blocks[:, 0, :], blocks[:, -1, :], blocks[:, :, 0], blocks[:, :, -1]):
-        deviations = sliding_window_view(edge, SEGMENT, axis=1).std(axis=2, ddof=1)
-        impaired |= (deviations < SMOOTH).any(axis=1)
+    impaired = np.zeros((blocks.shape[0], blocks.shape[2]), bool)
+    across = np.stack([blocks[:, 0], blocks[:, -1]])
+    down = np.stack([blocks[..., 0], blocks[..., -1]]).swapaxes(2, 3)
+    for edges in (across, down):
+        segments = sliding_window_view(np.ascontiguousarray(np.moveaxis(edges, -1, 0)), SEGMENT, axis=0)
+        smooth = _variance(segments, segments * segments, 1) < SMOOTH**2
+        impaired |= smooth.any(axis=(0, 1))
     return impaired
 
 
-def _noisy(blocks: Array, deviation: Array) -> Array:
+def _noisy(sums: Array, squares: Array, deviation: Array) -> Array:
     """Whether the middle of a block varies like the rest of it, as noise does."""
-    middle = blocks[:, :, 7:9].std(axis=(1, 2), ddof=1)
     # Columns 7 and 9: the published code drops the second one after the first has already gone.
-    rest = np.delete(blocks, [7, 9], axis=2).std(axis=(1, 2), ddof=1)
-    ratio = np.divide(middle, rest, out=np.zeros_like(rest), where=rest > 0)
+    middle, rest = [7, 8], [column for column in range(PIQE_BLOCK) if column not in (7, 9)]
+    inner, outer = (
+        np.sqrt(_variance(sums[..., chosen], squares[..., chosen], PIQE_BLOCK)) for chosen in (middle, rest)
+    )
+    ratio = np.divide(inner, outer, out=np.zeros_like(outer), where=outer > 0)
     larger = np.maximum(deviation, ratio)
     contrast = np.divide(np.abs(deviation - ratio), larger, out=np.ones_like(larger), where=larger > 0)
     return np.asarray(deviation > 2 * contrast)

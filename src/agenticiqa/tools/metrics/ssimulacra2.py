@@ -9,7 +9,15 @@ import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, stored_parameters
 from agenticiqa.tools.metrics.colour import linear_of
-from agenticiqa.tools.metrics.filters import REPLICATE, ZERO, separable, strips, strips_with_halo, transform_colours
+from agenticiqa.tools.metrics.filters import (
+    REPLICATE,
+    ZERO,
+    power,
+    separable,
+    strips,
+    strips_with_halo,
+    transform_colours,
+)
 from agenticiqa.tools.metrics.views import Picture, Views
 
 LOWEST = -1000.0
@@ -78,8 +86,7 @@ def _perceptual(linear: FloatArray) -> FloatArray:
     """XYB, shifted and scaled so that its three channels are positive and of like size."""
     cones = transform_colours(linear, ABSORBANCE)
     cones += np.float32(BIAS)
-    np.maximum(cones, 0, out=cones)
-    np.cbrt(cones, out=cones)
+    cones = power(np.maximum(cones, 0), 1 / 3)
     # x = 14 (l - m) / 2 + 0.42, y = (l + m) / 2 + 0.01, b = s - y + 0.55; the biases cancel in x and b.
     mix = ((7.0, -7.0, 0.0), (0.5, 0.5, 0.0), (-0.5, -0.5, 1.0))
     xyb = transform_colours(cones, mix)

@@ -234,9 +234,11 @@ def _pixel_information(one: FloatArray, other: FloatArray, window: FloatArray) -
     for start, stop in strips(one.shape[0] - reach, one.shape[1]):
         x, y = one[start : stop + reach], other[start : stop + reach]
         gain, variance = _gain(x, y, window)
-        seen += total(np.log1p(gain, out=gain)[inside])
+        gain += 1
+        seen += total(cv2.log(gain, gain)[inside])
         variance *= 1 / PIXEL_NOISE
-        available += total(np.log1p(variance, out=variance)[inside])
+        variance += 1
+        available += total(cv2.log(variance, variance)[inside])
     return seen / math.log(10), available / math.log(10)
 
 
