@@ -22,7 +22,7 @@ from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ConfigError, MissingExtraError, PictureTooSmallError
-from agenticiqa.pictures.images import LoadedImage
+from agenticiqa.pictures.images import LoadedImage, UInt8Image
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import atomic_file
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
@@ -30,6 +30,7 @@ from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.score_interval import likely_interval
 from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
 from agenticiqa.vision.network import WEIGHTS, LRUCache, described, load_vision
+from agenticiqa.vision.picture_facts import facts_of
 from agenticiqa.vision.scene import FLAW_THRESHOLD, LEAST_SIDE, Scene, sort_of
 
 ALIKE = 1024
@@ -91,8 +92,14 @@ class PictureRater:
     def rate(self, sample: Sample, run_id: str) -> dict[str, Any]:
         """The picture's record; raises when it cannot be opened."""
         with opened(sample, self.limits, self.memory) as image:
-            rating = self.known.get(image.sha256, lambda: rating_of(Scene.of(load_vision(), image.rgb)))
+            rating = self.known.get(image.sha256, lambda: rating_of(_looked_at(image.rgb)))
             return record_of(sample, run_id, image, rating)
+
+
+def _looked_at(rgb: UInt8Image) -> Scene:
+    """Not remembered by its pixels as other looks are: files that come again are known by their hash."""
+    vision = load_vision()
+    return Scene(vision, vision.look(rgb), facts_of(rgb))
 
 
 @contextmanager
