@@ -10,7 +10,8 @@
   same. They are rounded so that the error of the result is small on ``VIEWS`` (a tar file, as ``distil`` takes them).
   What goes into them is rounded to 8 bits by picture.
 
-``export`` writes ``WEIGHTS``, ``distil`` a student that takes the place of its content.onnx; the hashes in ``OUT``'s model.json follow.
+``export`` writes ``WEIGHTS``, ``distil`` a student that takes the place of its content.onnx; the hashes in ``OUT``'s
+model.json follow.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class BatchVision(Vision):
         for places, cells in self._cells_of([piece for _, piece in pieces]):
             for place, mean in zip(places, _means(cells).cpu().numpy(), strict=True):
                 found[pieces[place][0]].append(mean)
-        return {place: np.mean(some, 0, np.float64).astype(np.float32) for place, some in found.items()}
+        return {place: np.asarray(np.mean(some, 0, np.float64), np.float32) for place, some in found.items()}
 
     def _local(self, pictures: Tensor) -> Tensor:
         found: list[Tensor] = self._sessions["local.onnx"].tensors({"picture": pictures})
@@ -229,7 +229,8 @@ class TorchGraph:
 
     def _join_sequences(self) -> None:
         """One operation for each of the two sequences that the content network is made of."""
-        rest, place = [], 0
+        rest: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+        place = 0
         while place < len(self.nodes):
             kinds, inputs, outputs, _ = zip(*self.nodes[place : place + len(_ROUNDED_LINEAR)], strict=True)
             if kinds == _ROUNDED_LINEAR:
@@ -461,13 +462,6 @@ def _clipped(_: dict[str, Any], value: Any, low: Any = None, high: Any = None) -
     return value.clamp(*(None if each is None else each.item() for each in (low, high)))
 
 
-def _padded(attributes: dict[str, Any], value: Any, widths: Any) -> Any:
-    from torch.nn import functional
-
-    _, _, top, left, _, _, bottom, right = _numbers(widths)
-    return functional.pad(value, (left, right, top, bottom), mode=attributes["mode"].decode())
-
-
 def _whole_division(_: dict[str, Any], first: Any, second: Any) -> Any:
     first, second = _same_place([first, second])
     return first / second if first.is_floating_point() else first // second
@@ -478,9 +472,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "ConstantOfShape": _shape_of_constant, "Conv": _convolved, "Div": _whole_division,
     "Expand": _expanded, "Gather": _gathered, "Gemm": _linear,
     "Gelu": _gelu, "LayerNormalization": _normalised,
-    "MultiHeadAttention": _attention, "Pad": _padded,
+    "MultiHeadAttention": _attention,
     "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
-    "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped, "RoundedLinear": _rounded_linear, "Shape": _shape, "Slice": _sliced,
+    "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped,
+    "RoundedLinear": _rounded_linear, "Shape": _shape, "Slice": _sliced,
     "Softmax": lambda attributes, value: value.softmax(attributes.get("axis", -1)),
     "Softplus": lambda _, value: value.float().exp().log1p().where(value < 20, value.float()),
     "Split": _split, "Squeeze": _squeezed, "Transpose": lambda attributes, value: value.permute(attributes["perm"]),
