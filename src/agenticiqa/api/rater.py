@@ -11,12 +11,11 @@ from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vision.accelerator import BatchVision, Device, chosen_device, vision_on
 from agenticiqa.vision.network import LONGEST, Bytes, Features, prepared
 from agenticiqa.vision.picture_facts import facts_of
-from agenticiqa.vision.scene import Scene
+from agenticiqa.vision.scene import LEAST_SIDE, Scene
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-LEAST_SIDE = 32
 TOLERANCE = 1e-3
 """How far floats may lie beyond 0 and 1: what resizing by cubics leaves."""
 
