@@ -175,6 +175,26 @@ class ToolExecutionLog(BaseModel):
     error: str | None = None
 
 
+ViewKind = Literal["magnified", "shadows", "lights", "difference", "focus", "clipping", "noise", "red", "green", "blue"]
+"""What a view shows of its place (``agenticiqa.vision.views`` makes them)."""
+Oddity = Literal["blur", "blocks", "noise", "scratch", "seam"]
+"""What can be wrong with one place of a picture, unlike its surroundings."""
+
+
+class View(BaseModel):
+    """A closer look at one place: a part of the picture, never all there is to judge."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: ViewKind = "magnified"
+    box: tuple[int, int, int, int] = Field(description="x, y, width, height in pixels of the picture")
+    scale: int = Field(1, ge=1, description="How many times each pixel is enlarged; nothing is interpolated")
+    reason: str = Field(description="Why this place was chosen")
+    chosen_by: Literal["rule", "model"] = "rule"
+    quality: float | None = Field(None, ge=1, le=5, description="What the quality map says of the place")
+    oddity: Oddity | None = Field(None, description="What was clearly measured there, unlike its surroundings")
+
+
 class ExecutorOutput(BaseModel):
     """The evidence: what was found, how bad it is, what was measured, and what went wrong on the way."""
 
@@ -183,6 +203,9 @@ class ExecutorOutput(BaseModel):
     selected_tools: dict[str, dict[str, str]] | None = None
     quality_scores: dict[str, dict[str, tuple[str, float]]] | None = None
     tool_logs: list[ToolExecutionLog] = Field(default_factory=list)
+    views: list[View] = Field(
+        default_factory=list, description="Closer looks, made where a model sees less than there is"
+    )
     errors: list[str] = Field(default_factory=list)
 
     @field_validator("distortion_set")
@@ -304,9 +327,13 @@ class Gap:
 
 RunMode = Literal["agents", "direct"]
 """``direct`` puts the same question to the same model, without agents and tools."""
-Part = Literal["planner", "executor", "tools", "detection", "analysis", "fusion", "replan"]
+Part = Literal["planner", "executor", "tools", "detection", "analysis", "fusion", "replan", "views"]
 """What can be left out of a run to see what it is worth."""
 PARTS: tuple[Part, ...] = get_args(Part)
+
+
+ViewsMode = Literal["off", "auto", "ask"]
+"""Closer looks: none, by rule, or by rule and then as the executor's model asks for."""
 
 
 def known_parts(names: Iterable[str] | str) -> list[Part]:
@@ -356,6 +383,7 @@ class AgenticIQAState(TypedDict):
     align: NotRequired[str]
     mode: NotRequired[RunMode]
     without: NotRequired[list[Part]]
+    views: NotRequired[ViewsMode]
     earlier: NotRequired[list[Turn]]
     plan: NotRequired[PlannerOutput | None]
     executor_evidence: NotRequired[ExecutorOutput | None]

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.inputs import PictureInput, given_picture
 from agenticiqa.runtime.config import ImageLimits, ProviderSettings
-from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput, Turn
+from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput, Turn, View
 
 Distortions = dict[str, list[str]]
 """Distortion categories by object."""
@@ -51,6 +51,8 @@ class Question:
     regions: Mapping[str, Sequence[int]] = field(default_factory=dict)
     earlier: Sequence[Turn] = ()
     """What was asked of the picture before, oldest first: a question may leave open what these say."""
+    plan_views: Callable[[], Sequence[View]] = tuple
+    """The closer looks of the run, chosen when they are first needed; none where the picture is seen whole."""
 
     @property
     def image(self) -> LoadedImage:
@@ -197,6 +199,8 @@ class VLMClient(ABC):
     """The name it was created under, such as ``openai.gpt-4o``."""
     cacheable = True
     """False where asking again costs about as little as looking the reply up."""
+    sees_side: int = 2048
+    """Pixels of the longer side up to which a picture is seen as it is; larger ones are reduced before."""
     cancellable = False
     """Whether :meth:`complete` itself ends when the run is stopped; others are left behind in a thread of their own."""
 

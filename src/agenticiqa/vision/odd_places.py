@@ -1,0 +1,204 @@
+"""Places of a large picture that differ from their surroundings as damage does: found in its own pixels, in one pass.
+
+A small flaw in fifty megapixels is gone in any reduced picture. What gives it away is that a place is unlike what lies
+around it: detail that stops, grain that begins, steps on a grid of eight pixels, a line a few pixels wide, a straight
+border where neighbours do not fit. All is read from sums over tiles: cost grows with the pixels alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
+from agenticiqa.state import Oddity
+from agenticiqa.vision.network import Floats, LRUCache
+
+TILE = 64
+"""Pixels of a tile's side."""
+AROUND = 13
+"""Tiles across and down that a tile is compared with."""
+LONG = 4
+"""Tiles that a seam runs along."""
+WIDEST, LEAST_CONTRAST = 7, 15.0
+"""Pixels across a scratch, and levels between it and its ground."""
+GRID = 8
+"""Pixels between the steps of compression blocks."""
+SMALLEST = 4 * TILE
+"""A shorter side than this has no surroundings to differ from."""
+
+
+@dataclass(frozen=True)
+class OddPlace:
+    """A place, what it looks like, and how clear that is: from 1 on it is said."""
+
+    oddity: Oddity
+    box: Box
+    strength: float
+
+
+_found = LRUCache[tuple[OddPlace, ...]](max_size=8)
+
+
+def odd_places(image: LoadedImage) -> tuple[OddPlace, ...]:
+    """The clearest place of each oddity, clearest first; kept a while."""
+    return _found.get(image.sha256, lambda: find_odd_places(image.rgb))
+
+
+def find_odd_places(rgb: UInt8Image) -> tuple[OddPlace, ...]:
+    if min(rgb.shape[:2]) < SMALLEST:
+        return ()
+    grey = np.asarray(cv2.cvtColor(np.ascontiguousarray(rgb), cv2.COLOR_RGB2GRAY), np.uint8)
+    turned = np.ascontiguousarray(grey.T)
+    across, down = steps_along(grey), steps_along(turned)
+    found = [*_seams(grey, across, upright=True), *_seams(turned, down, upright=False), *_blocks(across, down.T)]
+    found += _soft_and_grainy(grey) + _scratches(grey)
+    best: dict[str, OddPlace] = {}
+    for each in sorted(found, key=lambda place: -place.strength):
+        best.setdefault(each.oddity, each)
+    return tuple(best.values())
+
+
+def steps_along(grey: UInt8Image) -> Floats:
+    """The mean step from each column to the next, in bands of rows: bands × (columns - 1)."""
+    steps = cv2.absdiff(grey[:, 1:], grey[:, :-1])
+    rows = steps.shape[0] // TILE * TILE
+    return np.asarray(steps[:rows].reshape(-1, TILE, steps.shape[1]).sum(axis=1, dtype=np.uint16) / TILE, np.float32)
+
+
+def _seams(grey: UInt8Image, steps: Floats, *, upright: bool) -> list[OddPlace]:
+    usual = np.stack([np.roll(steps, shift, axis=1) for shift in (-4, -3, -2, 2, 3, 4)])
+    level = np.median(usual, axis=0)
+    near = np.maximum(np.roll(steps, 1, axis=1), np.roll(steps, -1, axis=1))
+    excess = (steps - np.maximum(level, near)) / (level + 1.5)
+    excess[:, :8] = excess[:, -8:] = 0
+    run = np.where(_periodic(excess), 0, ndimage.minimum_filter1d(excess, LONG, axis=0, origin=-(LONG // 2)))
+    out = []
+    for at in np.argpartition(-run, 24, axis=None)[:24]:
+        row, column = (int(each) for each in np.unravel_index(int(at), run.shape))
+        rows = slice(row * TILE, (row + LONG) * TILE)
+        signed = grey[rows, column + 1].astype(np.float32) - grey[rows, column]
+        one_way = abs(float(signed.mean())) / max(float(np.abs(signed).mean()), 1e-6)
+        x, y, w, h = column - 32, row * TILE, 64, LONG * TILE
+        if not upright:
+            x, y, w, h = y, x, h, w
+        out.append(OddPlace("seam", Box(max(0, x), max(0, y), w, h), float(run[row, column]) * (1 - one_way)))
+    return out
+
+
+def _periodic(excess: Floats) -> npt.NDArray[np.bool_]:
+    """Where steps come back after eight pixels: compression blocks."""
+    return (np.roll(excess, GRID, axis=1) > 0.5 * excess) | (np.roll(excess, -GRID, axis=1) > 0.5 * excess)
+
+
+def _phases(steps: Floats, tile: int) -> Floats:
+    tiles = steps.shape[1] // tile
+    folded = steps[:, : tiles * tile].reshape(steps.shape[0], tiles, tile // GRID, GRID).mean(axis=2)
+    top = folded.max(axis=2)
+    rest = (folded.sum(axis=2) - top) / (GRID - 1)
+    return np.asarray((top - rest) / (rest + 0.4), np.float32)
+
+
+def _blocks(across: Floats, down: Floats) -> list[OddPlace]:
+    wide = _phases(across, TILE * 2)
+    high = _phases(np.ascontiguousarray(down.T), TILE * 2).T
+    rows, columns = min(wide.shape[0] // 2, high.shape[0]), min(wide.shape[1], high.shape[1] // 2)
+    both = np.minimum(
+        wide[: rows * 2, :columns].reshape(rows, 2, columns).mean(axis=1),
+        high[:rows, : columns * 2].reshape(rows, columns, 2).mean(axis=2),
+    )
+    row, column = np.unravel_index(int(both.argmax()), both.shape)
+    odd = float(both[row, column] - np.median(both))
+    return [OddPlace("blocks", Box(int(column) * 128, int(row) * 128, 128, 128), odd)]
+
+
+def _haar(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Half-size sums, the mean of the three details, and the diagonal one alone; orthonormal."""
+    a, b, c, d = values[0::2, 0::2], values[0::2, 1::2], values[1::2, 0::2], values[1::2, 1::2]
+    ab, cd, a_b, c_d = a + b, c + d, a - b, c - d
+    diagonal = np.abs(a_b - c_d) * np.float32(0.5)
+    half = np.float32(0.5)
+    details = np.asarray((np.abs(ab - cd) * half + np.abs(a_b + c_d) * half + diagonal) / 3, np.float32)
+    return (ab + cd) * half, details, diagonal
+
+
+def _soft_and_grainy(grey: UInt8Image) -> list[OddPlace]:
+    rows, columns = (side // TILE for side in grey.shape)
+    values = grey[: rows * TILE, : columns * TILE].astype(np.float32)
+    details, diagonals = [], []
+    for _ in range(4):
+        values, detail, diagonal = _haar(values)
+        details.append(cv2.resize(detail, (columns, rows), interpolation=cv2.INTER_AREA))
+        diagonals.append(cv2.resize(diagonal, (columns, rows), interpolation=cv2.INTER_AREA))
+    out = []
+    grain = np.log((diagonals[0] + 0.5) / (ndimage.median_filter(diagonals[0], AROUND) + 0.5))
+    white = diagonals[0] / (diagonals[1] + 0.3)
+    grainy = ndimage.minimum_filter(np.where((white > 0.75), grain, 0), 2, origin=-1)
+    row, column = np.unravel_index(int(grainy.argmax()), grainy.shape)
+    out.append(
+        OddPlace("noise", Box(int(column) * TILE, int(row) * TILE, 2 * TILE, 2 * TILE), float(grainy[row, column]))
+    )
+    fall = np.log((details[0] + 0.1) / (details[2] + 0.3)) + np.log((details[1] + 0.2) / (details[3] + 0.5))
+    soft = ndimage.minimum_filter(ndimage.percentile_filter(fall, 10, 21) - fall, 2, origin=-1)
+    row, column = np.unravel_index(int(soft.argmax()), soft.shape)
+    out.append(OddPlace("blur", Box(int(column) * TILE, int(row) * TILE, 2 * TILE, 2 * TILE), float(soft[row, column])))
+    return out
+
+
+def _scratches(grey: UInt8Image) -> list[OddPlace]:
+    """Lines a few pixels wide, lighter or darker than both their sides, that run straight on."""
+    narrow = np.zeros_like(grey)
+    for kernel in (np.ones((1, WIDEST), np.uint8), np.ones((WIDEST, 1), np.uint8)):
+        for operation in (cv2.MORPH_TOPHAT, cv2.MORPH_BLACKHAT):
+            narrow = np.maximum(narrow, cv2.morphologyEx(grey, operation, kernel))
+    # What is usual nearby: in grass every pixel is a narrow line.
+    usual = cv2.blur(
+        cv2.resize(narrow, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA).astype(np.float32), (25, 25)
+    )
+    small = cv2.dilate(narrow, np.ones((3, 3), np.uint8))[2::4, 2::4]
+    height, width = (min(a, b) for a, b in zip(small.shape, usual.shape, strict=True))
+    small, usual = small[:height, :width], usual[:height, :width]
+    marked = ((small > 18) & (small > 4 * usual + 8)).astype(np.uint8)
+    lines = cv2.HoughLinesP(marked, 1, np.pi / 180, 40, minLineLength=50, maxLineGap=6)
+    traced: Floats = (
+        np.zeros((0, 4), np.float32) if lines is None else lines.reshape(-1, 4)[:400].astype(np.float32) * 4 + 2
+    )
+    found = sorted((_scratch(grey, *line) for line in traced), key=lambda each: -each.strength)
+    if not found:
+        return []
+    # Wires, boards and blades come in numbers, a scratch alone: lines elsewhere speak against it.
+    first = found[0]
+    others = [each for each in found[1:] if each.strength > 0.6 * first.strength and _apart(each.box, first.box)]
+    return [OddPlace("scratch", first.box, first.strength / (1 + len(others) / 3))]
+
+
+def _apart(a: Box, b: Box) -> bool:
+    """Whether the middles of two places lie farther apart than the first is long."""
+    gap = np.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2)
+    return bool(gap > max(a.width, a.height))
+
+
+def _scratch(grey: UInt8Image, x1: float, y1: float, x2: float, y2: float) -> OddPlace:
+    """How clearly a line is one: the same way off both its sides, which are alike, all along."""
+    length = float(np.hypot(x2 - x1, y2 - y1))
+    along = np.linspace(0, 1, int(length / 2), dtype=np.float32)[:, None]
+    across = np.arange(-16, 17, dtype=np.float32)[None]
+    left, top = (
+        x1 + along * (x2 - x1) - across * (y2 - y1) / length,
+        y1 + along * (y2 - y1) + across * (x2 - x1) / length,
+    )
+    strip = cv2.remap(grey, left.astype(np.float32), top.astype(np.float32), cv2.INTER_LINEAR).astype(np.float32)
+    # It wanders by some pixels: at each point it is looked for within reach of the middle.
+    middle, one, other = strip[:, 10:23], np.median(strip[:, :10], axis=1), np.median(strip[:, 23:], axis=1)
+    ground, uneven = (one + other) / 2, np.abs(one - other) / 2
+    grain = np.abs(np.concatenate([strip[:, :10] - one[:, None], strip[:, 23:] - other[:, None]], axis=1)).mean(axis=1)
+    clearest = 0.0
+    for peak in ((middle - ground[:, None]).max(axis=1), (ground[:, None] - middle).max(axis=1)):
+        clear = (peak > LEAST_CONTRAST) & (peak > 3 * grain) & (peak > 3 * uneven)
+        clearest = max(clearest, float(clear.mean()) * min(1.0, float(np.median(peak)) / 40) * min(1.5, length / 300))
+    box = Box(int(min(x1, x2)), int(min(y1, y2)), int(abs(x2 - x1)) + 1, int(abs(y2 - y1)) + 1)
+    return OddPlace("scratch", box, clearest)
