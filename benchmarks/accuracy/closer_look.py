@@ -5,20 +5,25 @@
     python benchmarks/accuracy/closer_look.py views PHOTOGRAPHS [--backend openai.gpt-4o] [--count 10]
 
 PHOTOGRAPHS is a folder of photographs of 12 to 50 megapixels. ``flaws`` makes one flaw in each (blur of a face or of
-another detail of that size, compression blocks in a smooth light place, noise in a shadow, a scratch, a seam whose sides
-do not fit), stores it as JPEG (quality 95), and asks "What is wrong with this picture?" with and without views. ``sound``
-asks the same of the photographs as they are and compares scores and findings. ``views`` compares scores with and without
-views with the model at hand. Photographs are taken in an order that depends on their names alone; ``--skip`` leaves out
-the first ones.
+another detail of that size, compression blocks in a smooth light place, noise in a shadow, a scratch, a seam whose
+sides do not fit), stores it as JPEG (quality 95), and asks "What is wrong with this picture?" with and without views.
+``sound`` asks for a rating of the photographs as they are and compares scores and findings. ``views`` does so with the
+model at hand. Photographs are taken in an order that depends on their names alone; ``--skip`` leaves out the first.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import io
+import json
+import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -30,7 +35,7 @@ Mask = npt.NDArray[np.bool_]
 KINDS = ("blur", "blocks", "noise", "scratch", "seam")
 TRIES = 8
 VISIBLE = {"blur": 4.0, "blocks": 0.8, "noise": 5.0, "scratch": 30.0, "seam": 8.0}
-"""Mean change of the flawed pixels, or of blocks the mean step at their borders, from which on a flaw shows; in levels."""
+"""Mean change of the flawed pixels, of blocks the mean step at their borders, in levels, from which on a flaw shows."""
 SMALLEST, LARGEST = 11_500_000, 60_000_000
 
 
@@ -186,3 +191,136 @@ def _boxed(pixels: Pixels, x: int, y: int, wide: int, high: int) -> Mask:
     mask = np.zeros(pixels.shape[:2], bool)
     mask[y : y + high, x : x + wide] = True
     return mask
+
+
+# --- measuring ---
+
+
+@dataclass(frozen=True)
+class Answered:
+    text: str
+    score: float | None
+    interval: tuple[float, float] | None
+    oddities: list[str]
+    boxes: list[tuple[int, int, int, int]]
+    seconds: float
+
+
+WRONG, RATE = "What is wrong with this picture?", "Rate the quality of this picture."
+# Words of an answer that name the flaw, without views too: a sentence of the whole picture counts as well.
+NAMED = {
+    "blur": ("blur", "soft"),
+    "blocks": ("block", "compress", "grid of 8"),
+    "noise": ("nois", "grain"),
+    "scratch": ("scratch", "thin line"),
+    "seam": ("seam", "do not fit"),
+}
+
+
+def ask(assessor: Any, file: Path, query: str, views: str) -> Answered:
+    started = time.perf_counter()
+    result = assessor.assess(file, query, views=views)
+    if result.status == "error":
+        raise SystemExit(f"{file}: {result.error}")
+    found = result.executor_evidence.views if result.executor_evidence else []
+    return Answered(
+        f"{result.answer}. {result.reasoning}",
+        result.score,
+        result.score_interval,
+        [view.oddity for view in found if view.oddity],
+        [view.box for view in found],
+        time.perf_counter() - started,
+    )
+
+
+def shown(mask: Mask, boxes: list[tuple[int, int, int, int]]) -> bool:
+    """Whether some view holds at least half of the flawed pixels."""
+    return any(mask[y : y + high, x : x + wide].sum() >= 0.5 * mask.sum() for x, y, wide, high in boxes)
+
+
+def names(kind: str, answered: Answered) -> bool:
+    """Whether the answer speaks of the flaw: also where it speaks of such a flaw of the whole picture."""
+    return any(word in answered.text.casefold() for word in NAMED[kind])
+
+
+def flaws(arguments: argparse.Namespace) -> dict[str, Any]:
+    from agenticiqa import AgenticIQA
+
+    rows = []
+    with AgenticIQA("embedded", record=False) as assessor, tempfile.TemporaryDirectory() as folder:
+        for number, file in enumerate(photographs(arguments.photographs, arguments.count, arguments.skip)):
+            kind = KINDS[number % len(KINDS)]
+            with Image.open(file) as opened:
+                sound = np.asarray(opened.convert("RGB"))
+            made = make_flaw(sound, kind, np.random.default_rng([arguments.seed, number]))
+            target, clean = Path(folder) / "flawed.jpg", Path(folder) / "sound.jpg"
+            Image.fromarray(made.pixels).save(target, "JPEG", quality=95, subsampling=0)
+            Image.fromarray(sound).save(clean, "JPEG", quality=95, subsampling=0)
+            without, with_views = (ask(assessor, target, WRONG, views) for views in ("off", "auto"))
+            # What the answer says of the same photograph without the flaw is no find.
+            said_of_sound = names(kind, ask(assessor, clean, WRONG, "off"))
+            rows.append(
+                {
+                    "photograph": file.name,
+                    "megapixels": round(sound.shape[0] * sound.shape[1] / 1e6, 1),
+                    "flaw": kind,
+                    "about": made.about,
+                    "shown": shown(made.mask, with_views.boxes),
+                    "found_before": names(kind, without) and not said_of_sound,
+                    "found": kind in with_views.oddities or (names(kind, without) and not said_of_sound),
+                    "oddities": with_views.oddities,
+                    "seconds": [round(without.seconds, 2), round(with_views.seconds, 2)],
+                }
+            )
+            print(json.dumps(rows[-1], ensure_ascii=False), file=sys.stderr, flush=True)
+    of_kinds = {kind: [row for row in rows if row["flaw"] == kind] for kind in KINDS}
+    return {"pictures": len(rows), **_shares(rows), "by_flaw": {kind: _shares(own) for kind, own in of_kinds.items()}}
+
+
+def _shares(rows: list[dict[str, Any]]) -> dict[str, float]:
+    return {key: round(float(np.mean([row[key] for row in rows])), 3) for key in ("shown", "found_before", "found")}
+
+
+def sound(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Of photographs as they are: how far views move the score, and what is found with them and without."""
+    from agenticiqa import AgenticIQA
+
+    moved, outside, odd, changed = [], 0, [], 0
+    with AgenticIQA(arguments.backend, record=False) as assessor:
+        for file in photographs(arguments.photographs, arguments.count, arguments.skip):
+            without, with_views = (ask(assessor, file, RATE, views) for views in ("off", "auto"))
+            if without.score is None or with_views.score is None:
+                continue
+            moved.append(with_views.score - without.score)
+            low = without.interval[0] if without.interval else without.score
+            outside += with_views.score < low
+            odd += [(file.name, oddity) for oddity in with_views.oddities]
+            changed += bool(with_views.oddities)
+            print(json.dumps({"photograph": file.name, "scores": [without.score, with_views.score],
+                              "oddities": with_views.oddities}), file=sys.stderr, flush=True)  # fmt: skip
+    return {
+        "pictures": len(moved),
+        "largest_move": round(float(np.abs(moved).max()), 4),
+        "below_interval": outside,
+        "with_false_finding": changed,
+        "false_findings": odd,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=["flaws", "sound", "views"])
+    parser.add_argument("photographs", type=Path)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--backend", default="embedded", help="of `views`: the model whose scores are compared")
+    arguments = parser.parse_args()
+    if arguments.what == "sound":
+        arguments.backend = "embedded"
+    found = flaws(arguments) if arguments.what == "flaws" else sound(arguments)
+    print(json.dumps(found, indent=1, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

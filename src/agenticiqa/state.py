@@ -177,6 +177,8 @@ class ToolExecutionLog(BaseModel):
 
 ViewKind = Literal["magnified", "shadows", "lights", "difference", "focus", "clipping", "noise", "red", "green", "blue"]
 """What a view shows of its place (``agenticiqa.vision.views`` makes them)."""
+MOST_VIEWS, ASKED_VIEWS, VIEW_CALLS = 4, 2, 2
+"""Views by rule; those that a model may ask for beside them, and in how many calls."""
 Oddity = Literal["blur", "blocks", "noise", "scratch", "seam"]
 """What can be wrong with one place of a picture, unlike its surroundings."""
 
@@ -193,6 +195,18 @@ class View(BaseModel):
     chosen_by: Literal["rule", "model"] = "rule"
     quality: float | None = Field(None, ge=1, le=5, description="What the quality map says of the place")
     oddity: Oddity | None = Field(None, description="What was clearly measured there, unlike its surroundings")
+
+    @property
+    def place_text(self) -> str:
+        """
+        >>> View(box=(10, 20, 300, 200), scale=2, kind="shadows", reason="dark").place_text
+        '300×200 px at 10, 20 (shadows, 2 times enlarged)'
+        """
+        x, y, width, height = self.box
+        how: list[str] = [] if self.kind == "magnified" else [self.kind]
+        how += [f"{self.scale} times enlarged"] if self.scale > 1 else []
+        shown = f" ({', '.join(how)})" if how else ""
+        return f"{width}×{height} px at {x}, {y}{shown}"
 
 
 class ExecutorOutput(BaseModel):

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.inputs import PictureInput, given_picture
 from agenticiqa.runtime.config import ImageLimits, ProviderSettings
-from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput, Turn, View
+from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput, Turn
 
 Distortions = dict[str, list[str]]
 """Distortion categories by object."""
@@ -51,8 +51,6 @@ class Question:
     regions: Mapping[str, Sequence[int]] = field(default_factory=dict)
     earlier: Sequence[Turn] = ()
     """What was asked of the picture before, oldest first: a question may leave open what these say."""
-    plan_views: Callable[[], Sequence[View]] = tuple
-    """The closer looks of the run, chosen when they are first needed; none where the picture is seen whole."""
 
     @property
     def image(self) -> LoadedImage:

@@ -25,6 +25,8 @@ from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, VIEWS, Prom
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.state import (
+    ASKED_VIEWS,
+    VIEW_CALLS,
     AgenticIQAState,
     Category,
     DistortionAnalysis,
@@ -39,8 +41,6 @@ from agenticiqa.vocabulary import CATEGORIES, OVERALL, find_by_name, same_name
 
 logger = logging.getLogger(__name__)
 
-ASKED_VIEWS, VIEW_CALLS = 2, 2
-"""Views that a model may ask for beside those by rule, and in how many calls."""
 FURTHER_TOOLS = 2
 """How many more tools measure where tools and model contradicted each other."""
 

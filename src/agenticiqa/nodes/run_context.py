@@ -213,7 +213,6 @@ class RunContext:
                     open_reference=(lambda: self.image(reference)) if reference else None,
                     regions=state.get("regions") or {},
                     earlier=state.get("earlier") or (),
-                    plan_views=lambda: self.planned_views(state),
                 )
             return self._asked
 

@@ -13,14 +13,13 @@ import cv2
 import numpy as np
 
 from agenticiqa.pictures.images import Box, LoadedImage
-from agenticiqa.state import Oddity, View
+from agenticiqa.state import MOST_VIEWS, Oddity, View
 from agenticiqa.vision.locators import load_locators, overlap, saliency_map
 from agenticiqa.vision.network import Floats
 from agenticiqa.vision.odd_places import odd_places
 from agenticiqa.vision.quality_map import quality_map, worst_place
 from agenticiqa.vision.views import SIDE, place_around, scale_for
 
-MOST_VIEWS = 4
 DARK = 45.0
 """Mean brightness of 255 below which a place shows little unless its shadows are lifted."""
 SAME = 0.4

@@ -7,7 +7,7 @@ border where neighbours do not fit. All is read from sums over tiles: cost grows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -28,6 +28,8 @@ WIDEST, LEAST_CONTRAST = 7, 15.0
 """Pixels across a scratch, and levels between it and its ground."""
 GRID = 8
 """Pixels between the steps of compression blocks."""
+SURE: dict[Oddity, float] = {"blur": 0.42, "blocks": 1.1, "noise": 1.0, "scratch": 2.0, "seam": 1.25}
+"""What each measure must reach to be said: of 60 photographs of 12 to 24 megapixels as they are, three do in one."""
 SMALLEST = 4 * TILE
 """A shorter side than this has no surroundings to differ from."""
 
@@ -58,8 +60,8 @@ def find_odd_places(rgb: UInt8Image) -> tuple[OddPlace, ...]:
     found = [*_seams(grey, across, upright=True), *_seams(turned, down, upright=False), *_blocks(across, down.T)]
     found += _soft_and_grainy(grey) + _scratches(grey)
     best: dict[str, OddPlace] = {}
-    for each in sorted(found, key=lambda place: -place.strength):
-        best.setdefault(each.oddity, each)
+    for each in sorted(found, key=lambda place: -place.strength / SURE[place.oddity]):
+        best.setdefault(each.oddity, replace(each, strength=each.strength / SURE[each.oddity]))
     return tuple(best.values())
 
 
@@ -100,7 +102,7 @@ def _phases(steps: Floats, tile: int) -> Floats:
     folded = steps[:, : tiles * tile].reshape(steps.shape[0], tiles, tile // GRID, GRID).mean(axis=2)
     top = folded.max(axis=2)
     rest = (folded.sum(axis=2) - top) / (GRID - 1)
-    return np.asarray((top - rest) / (rest + 0.4), np.float32)
+    return np.asarray((top - rest) / (rest + 0.8), np.float32)
 
 
 def _blocks(across: Floats, down: Floats) -> list[OddPlace]:
@@ -143,7 +145,10 @@ def _soft_and_grainy(grey: UInt8Image) -> list[OddPlace]:
         OddPlace("noise", Box(int(column) * TILE, int(row) * TILE, 2 * TILE, 2 * TILE), float(grainy[row, column]))
     )
     fall = np.log((details[0] + 0.1) / (details[2] + 0.3)) + np.log((details[1] + 0.2) / (details[3] + 0.5))
-    soft = ndimage.minimum_filter(ndimage.percentile_filter(fall, 10, 21) - fall, 2, origin=-1)
+    # A lone thing on calm ground has structure where the rest has none: that is no blur.
+    alike = details[3] < 2 * ndimage.median_filter(details[3], 21)
+    softer = np.where(alike, ndimage.percentile_filter(fall, 10, 21) - fall, 0)
+    soft = ndimage.minimum_filter(softer, 2, origin=-1)
     row, column = np.unravel_index(int(soft.argmax()), soft.shape)
     out.append(OddPlace("blur", Box(int(column) * TILE, int(row) * TILE, 2 * TILE, 2 * TILE), float(soft[row, column])))
     return out
@@ -162,8 +167,8 @@ def _scratches(grey: UInt8Image) -> list[OddPlace]:
     small = cv2.dilate(narrow, np.ones((3, 3), np.uint8))[2::4, 2::4]
     height, width = (min(a, b) for a, b in zip(small.shape, usual.shape, strict=True))
     small, usual = small[:height, :width], usual[:height, :width]
-    marked = ((small > 18) & (small > 4 * usual + 8)).astype(np.uint8)
-    lines = cv2.HoughLinesP(marked, 1, np.pi / 180, 40, minLineLength=50, maxLineGap=6)
+    marked = ((small > 18) & (small > 3 * usual + 8)).astype(np.uint8)
+    lines = cv2.HoughLinesP(marked, 1, np.pi / 180, 40, minLineLength=50, maxLineGap=8)
     traced: Floats = (
         np.zeros((0, 4), np.float32) if lines is None else lines.reshape(-1, 4)[:400].astype(np.float32) * 4 + 2
     )
@@ -173,7 +178,7 @@ def _scratches(grey: UInt8Image) -> list[OddPlace]:
     # Wires, boards and blades come in numbers, a scratch alone: lines elsewhere speak against it.
     first = found[0]
     others = [each for each in found[1:] if each.strength > 0.6 * first.strength and _apart(each.box, first.box)]
-    return [OddPlace("scratch", first.box, first.strength / (1 + len(others) / 3))]
+    return [OddPlace("scratch", first.box, first.strength / (1 + len(others) / 2))]
 
 
 def _apart(a: Box, b: Box) -> bool:
@@ -197,8 +202,15 @@ def _scratch(grey: UInt8Image, x1: float, y1: float, x2: float, y2: float) -> Od
     ground, uneven = (one + other) / 2, np.abs(one - other) / 2
     grain = np.abs(np.concatenate([strip[:, :10] - one[:, None], strip[:, 23:] - other[:, None]], axis=1)).mean(axis=1)
     clearest = 0.0
-    for peak in ((middle - ground[:, None]).max(axis=1), (ground[:, None] - middle).max(axis=1)):
-        clear = (peak > LEAST_CONTRAST) & (peak > 3 * grain) & (peak > 3 * uneven)
-        clearest = max(clearest, float(clear.mean()) * min(1.0, float(np.median(peak)) / 40) * min(1.5, length / 300))
+    for own, peak in (
+        (middle.max(axis=1), middle.max(axis=1) - ground),
+        (middle.min(axis=1), ground - middle.min(axis=1)),
+    ):
+        clear = (peak > LEAST_CONTRAST) & (peak > 2 * grain) & (peak > 2 * uneven)
+        if clear.mean() > 0.5:
+            # One colour all along, over ground that changes: things of the scene change with their light.
+            constant = 12 / (6 + float(np.std(own[clear])))
+            value = float(clear.mean()) * min(2.0, float(np.median(peak[clear])) / 50) * constant
+            clearest = max(clearest, value * min(1.5, length / 300))
     box = Box(int(min(x1, x2)), int(min(y1, y2)), int(abs(x2 - x1)) + 1, int(abs(y2 - y1)) + 1)
     return OddPlace("scratch", box, clearest)

@@ -15,7 +15,7 @@ from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, 
 from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.pictures.images import check_allowed
 from agenticiqa.serve.http.store.uploads import UploadStore
-from agenticiqa.state import ExecutorOutput, ScoreConflict
+from agenticiqa.state import ExecutorOutput, ScoreConflict, View
 
 MAX_INLINE_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = 96 * 1024 * 1024
@@ -150,6 +150,7 @@ class AssessReply(BaseModel):
     advice: list[str] = Field(default_factory=list, description="what to do about it, what matters most first")
     findings: list[FindingReply]
     scores: list[Score]
+    views: list[View] = Field(default_factory=list, description="closer looks at parts of a large picture, and why")
     run_id: str
     notes: list[str] = Field(default_factory=list)
 
@@ -207,6 +208,7 @@ def assess_reply(result: Assessment) -> AssessReply:
             Score(tool=log.tool, raw=log.raw_score, calibrated=log.calibrated_score, error=log.error)
             for log in evidence.tool_logs
         ],
+        views=evidence.views,
         run_id=str(result.metadata.get("run_id", "")),
         notes=evidence.errors,
     )
