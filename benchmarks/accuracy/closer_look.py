@@ -33,7 +33,7 @@ from PIL import Image
 Pixels = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 KINDS = ("blur", "blocks", "noise", "scratch", "seam")
-TRIES = 8
+TRIES = 20
 VISIBLE = {"blur": 4.0, "blocks": 0.8, "noise": 5.0, "scratch": 30.0, "seam": 8.0}
 """Mean change of the flawed pixels, of blocks the mean step at their borders, in levels, from which on a flaw shows."""
 SMALLEST, LARGEST = 11_500_000, 60_000_000

@@ -49,11 +49,8 @@ def plan_views(
     for place, reason, oddity in _candidates(image, regions or {}, quality, longest):
         if len(chosen) == MOST_VIEWS:
             break
-        middle = place.x + place.width / 2, place.y + place.height / 2
         # A small place is shown with what lies around it, which is what it is to be compared with.
-        box = place_around(
-            *middle, max(place.width, longest // 2), max(place.height, longest // 2), image.size, longest
-        )
+        box = _around(place, max(place.width, longest // 2), max(place.height, longest // 2), image.size, longest)
         if any(overlap(box, Box(*view.box)) > SAME for view in chosen):
             continue
         chosen.append(_view(image, box, reason, oddity, quality, longest))
@@ -70,30 +67,32 @@ def _candidates(
     image: LoadedImage, regions: Mapping[str, Sequence[int]], quality: Floats, side: int
 ) -> Iterator[tuple[Box, str, Oddity | None]]:
     odd = odd_places(image)
-    for place in odd:
+    # Compression takes detail away too: of two names for a place the more telling one is said.
+    for place in sorted(odd, key=lambda each: each.oddity == "blur"):
         if place.strength >= 1:
-            yield place.box, ODD[place.oddity], place.oddity
+            yield _around(place.box, side, side, image.size, side), ODD[place.oddity], place.oddity
     for name, numbers in regions.items():
         yield Box(*numbers), f"the part that was marked as {name!r}", None
     for box in load_locators().faces(image.rgb)[:1]:
         yield box, "a face", None
     for place in odd:
-        yield place.box, f"looked at because of this, if anything: {ODD[place.oddity]}", None
+        at = _around(place.box, side, side, image.size, side)
+        yield at, f"looked at because of this, if anything: {ODD[place.oddity]}", None
     worst = worst_place(quality, image.size)
     if not worst.even:
-        yield _middle(worst.box, side), f"the worst place of the quality map ({worst.score:.1f} of 5)", None
+        at = _around(worst.box, side, side, image.size, side)
+        yield at, f"the worst place of the quality map ({worst.score:.1f} of 5)", None
     stands_out = saliency_map(image)
     if float(stands_out.max()) >= SUBJECT:
         row, column = np.unravel_index(int(cv2.GaussianBlur(stands_out, (0, 0), 12).argmax()), stands_out.shape)
         step = image.size[0] / stands_out.shape[1]
         at = place_around(float(column) * step, float(row) * step, side, side, image.size, side)
         yield at, "what stands out most", None
-    yield _middle(Box(0, 0, *image.size), side), "the middle", None
+    yield _around(Box(0, 0, *image.size), side, side, image.size, side), "the middle", None
 
 
-def _middle(box: Box, side: int) -> Box:
-    wide, high = min(box.width, side), min(box.height, side)
-    return Box(box.x + (box.width - wide) // 2, box.y + (box.height - high) // 2, wide, high)
+def _around(box: Box, width: int, height: int, size: tuple[int, int], side: int) -> Box:
+    return place_around(box.x + box.width / 2, box.y + box.height / 2, width, height, size, side)
 
 
 def _view(image: LoadedImage, box: Box, reason: str, oddity: Oddity | None, quality: Floats, side: int) -> View:

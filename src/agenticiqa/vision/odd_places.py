@@ -30,6 +30,8 @@ GRID = 8
 """Pixels between the steps of compression blocks."""
 SURE: dict[Oddity, float] = {"blur": 0.42, "blocks": 1.1, "noise": 1.0, "scratch": 2.0, "seam": 1.25}
 """What each measure must reach to be said: of 60 photographs of 12 to 24 megapixels as they are, three do in one."""
+ALIKE, MOST_LINES = 0.6, 400
+"""Share of the clearest line's strength from which on another is like it; and lines that are looked at."""
 SMALLEST = 4 * TILE
 """A shorter side than this has no surroundings to differ from."""
 
@@ -57,8 +59,10 @@ def find_odd_places(rgb: UInt8Image) -> tuple[OddPlace, ...]:
     grey = np.asarray(cv2.cvtColor(np.ascontiguousarray(rgb), cv2.COLOR_RGB2GRAY), np.uint8)
     turned = np.ascontiguousarray(grey.T)
     across, down = steps_along(grey), steps_along(turned)
-    found = [*_seams(grey, across, upright=True), *_seams(turned, down, upright=False), *_blocks(across, down.T)]
-    found += _soft_and_grainy(grey) + _scratches(grey)
+    seams = _alone([*_seams(grey, across, upright=True), *_seams(turned, down, upright=False)])
+    found = [*seams, *_blocks(across, down.T), *_soft_and_grainy(grey)]
+    if scratches := _scratches(grey):
+        found += _alone(scratches)
     best: dict[str, OddPlace] = {}
     for each in sorted(found, key=lambda place: -place.strength / SURE[place.oddity]):
         best.setdefault(each.oddity, replace(each, strength=each.strength / SURE[each.oddity]))
@@ -76,9 +80,12 @@ def _seams(grey: UInt8Image, steps: Floats, *, upright: bool) -> list[OddPlace]:
     usual = np.stack([np.roll(steps, shift, axis=1) for shift in (-4, -3, -2, 2, 3, 4)])
     level = np.median(usual, axis=0)
     near = np.maximum(np.roll(steps, 1, axis=1), np.roll(steps, -1, axis=1))
-    excess = (steps - np.maximum(level, near)) / (level + 1.5)
-    excess[:, :8] = excess[:, -8:] = 0
-    run = np.where(_periodic(excess), 0, ndimage.minimum_filter1d(excess, LONG, axis=0, origin=-(LONG // 2)))
+    excess = ((steps - np.maximum(level, near)) / (level + 1)).clip(-0.5, 2)
+    excess[:, :GRID] = excess[:, -GRID:] = 0
+    # All along, and nowhere not at all: edges of things begin and end.
+    along = {"axis": 0, "origin": -(LONG // 2)}
+    run = (ndimage.uniform_filter1d(excess, LONG, **along) + ndimage.minimum_filter1d(excess, LONG, **along)) / 2
+    run = np.where(_periodic(excess), 0, run)
     out = []
     for at in np.argpartition(-run, 24, axis=None)[:24]:
         row, column = (int(each) for each in np.unravel_index(int(at), run.shape))
@@ -169,16 +176,20 @@ def _scratches(grey: UInt8Image) -> list[OddPlace]:
     small, usual = small[:height, :width], usual[:height, :width]
     marked = ((small > 18) & (small > 3 * usual + 8)).astype(np.uint8)
     lines = cv2.HoughLinesP(marked, 1, np.pi / 180, 40, minLineLength=50, maxLineGap=8)
-    traced: Floats = (
-        np.zeros((0, 4), np.float32) if lines is None else lines.reshape(-1, 4)[:400].astype(np.float32) * 4 + 2
-    )
-    found = sorted((_scratch(grey, *line) for line in traced), key=lambda each: -each.strength)
-    if not found:
+    if lines is None:
         return []
-    # Wires, boards and blades come in numbers, a scratch alone: lines elsewhere speak against it.
-    first = found[0]
-    others = [each for each in found[1:] if each.strength > 0.6 * first.strength and _apart(each.box, first.box)]
-    return [OddPlace("scratch", first.box, first.strength / (1 + len(others) / 2))]
+    traced = lines.reshape(-1, 4)[:MOST_LINES].astype(np.float32) * 4 + 2
+    return [_scratch(grey, *line) for line in traced]
+
+
+def _alone(found: list[OddPlace]) -> list[OddPlace]:
+    """The clearest; others nearly as clear elsewhere speak against it: wires, bars and blades come in numbers."""
+    first, *rest = sorted(found, key=lambda each: -each.strength)
+    like_it: list[Box] = []
+    for each in rest:
+        if each.strength > ALIKE * first.strength and all(_apart(each.box, box) for box in (first.box, *like_it)):
+            like_it.append(each.box)
+    return [replace(first, strength=first.strength / (1 + len(like_it) / 2))]
 
 
 def _apart(a: Box, b: Box) -> bool:
