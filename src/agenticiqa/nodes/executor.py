@@ -202,12 +202,13 @@ class _Execution:
         """Places cut to the picture; one outside it, or a kind that this run has not, is a reply to ask again for."""
         from agenticiqa.vision.views import asked_view
 
-        size, kinds = self.pictures[0].size, self._kinds()
+        size, side, kinds = self.pictures[0].size, self.context.sees_side, self._kinds()
         for each in reply.views:
             if each.kind not in kinds:
                 raise BadResponseError(f"The reply asks for a view {each.kind!r}, which needs a reference.")
         return tuple(
-            asked_view(each.kind, (each.x, each.y, each.width, each.height), each.reason, size) for each in reply.views
+            asked_view(each.kind, (each.x, each.y, each.width, each.height), each.reason, size, side)
+            for each in reply.views
         )
 
     def _detect(self) -> Distortions | None:

@@ -222,6 +222,11 @@ class RunContext:
             return "off"
         return state.get("views") or self.settings.pipeline.views
 
+    @property
+    def sees_side(self) -> int:
+        """Up to which longer side the executor's model sees a picture as it is; no view is larger."""
+        return self._clients_of("executor")[0].sees_side
+
     def planned_views(self, state: AgenticIQAState) -> tuple[View, ...]:
         """The closer looks by rule, chosen once per run: none of a picture that the executor's model sees whole."""
         with self._lock:
@@ -230,7 +235,7 @@ class RunContext:
             return self._views
 
     def _plan_views(self, state: AgenticIQAState) -> tuple[View, ...]:
-        sees = self._clients_of("executor")[0].sees_side
+        sees = self.sees_side
         if self.views_mode(state) == "off" or max(self.picture_size(state["image_path"])) <= sees:
             return ()
         # Imported here: a picture that is seen whole needs nothing of it.

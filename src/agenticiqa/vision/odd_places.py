@@ -28,10 +28,12 @@ WIDEST, LEAST_CONTRAST = 7, 15.0
 """Pixels across a scratch, and levels between it and its ground."""
 GRID = 8
 """Pixels between the steps of compression blocks."""
-SURE: dict[Oddity, float] = {"blur": 0.42, "blocks": 1.1, "noise": 1.0, "scratch": 2.0, "seam": 1.25}
-"""What each measure must reach to be said: of 60 photographs of 12 to 24 megapixels as they are, three do in one."""
-ALIKE, MOST_LINES = 0.6, 400
-"""Share of the clearest line's strength from which on another is like it; and lines that are looked at."""
+SURE: dict[Oddity, float] = {"blur": 0.42, "blocks": 0.5, "noise": 0.8, "scratch": 2.0, "seam": 0.7}
+"""What each measure must reach to be said; of 60 photographs of 12 to 24 megapixels as they are, four reach one."""
+ALIKE, FAR = 0.6, 512
+"""Share of the clearest place's strength from which on another is like it; pixels from which on it is elsewhere."""
+MOST_PEAKS, MOST_LINES = 24, 400
+"""How many places of a map, and lines, are looked at."""
 SMALLEST = 4 * TILE
 """A shorter side than this has no surroundings to differ from."""
 
@@ -60,7 +62,7 @@ def find_odd_places(rgb: UInt8Image) -> tuple[OddPlace, ...]:
     turned = np.ascontiguousarray(grey.T)
     across, down = steps_along(grey), steps_along(turned)
     seams = _alone([*_seams(grey, across, upright=True), *_seams(turned, down, upright=False)])
-    found = [*seams, *_blocks(across, down.T), *_soft_and_grainy(grey)]
+    found = [*seams, *_alone(_blocks(across, down.T), FAR), *_soft_and_grainy(grey)]
     if scratches := _scratches(grey):
         found += _alone(scratches)
     best: dict[str, OddPlace] = {}
@@ -120,9 +122,15 @@ def _blocks(across: Floats, down: Floats) -> list[OddPlace]:
         wide[: rows * 2, :columns].reshape(rows, 2, columns).mean(axis=1),
         high[:rows, : columns * 2].reshape(rows, columns, 2).mean(axis=2),
     )
-    row, column = np.unravel_index(int(both.argmax()), both.shape)
-    odd = float(both[row, column] - np.median(both))
-    return [OddPlace("blocks", Box(int(column) * 128, int(row) * 128, 128, 128), odd)]
+    return _peaks("blocks", both - np.median(both), 2 * TILE, 1)
+
+
+def _peaks(oddity: Oddity, values: Floats, tile: int, across: int) -> list[OddPlace]:
+    """The places with the highest values of a map of tiles; each is so many tiles wide and high."""
+    side, columns = tile * across, values.shape[1]
+    highest = np.argpartition(-values, min(MOST_PEAKS, values.size - 1), axis=None)[:MOST_PEAKS]
+    places = ((int(at) // columns, int(at) % columns) for at in highest)
+    return [OddPlace(oddity, Box(x * tile, y * tile, side, side), float(values[y, x])) for y, x in places]
 
 
 def _haar(values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -143,22 +151,15 @@ def _soft_and_grainy(grey: UInt8Image) -> list[OddPlace]:
         values, detail, diagonal = _haar(values)
         details.append(cv2.resize(detail, (columns, rows), interpolation=cv2.INTER_AREA))
         diagonals.append(cv2.resize(diagonal, (columns, rows), interpolation=cv2.INTER_AREA))
-    out = []
     grain = np.log((diagonals[0] + 0.5) / (ndimage.median_filter(diagonals[0], AROUND) + 0.5))
     white = diagonals[0] / (diagonals[1] + 0.3)
     grainy = ndimage.minimum_filter(np.where((white > 0.75), grain, 0), 2, origin=-1)
-    row, column = np.unravel_index(int(grainy.argmax()), grainy.shape)
-    out.append(
-        OddPlace("noise", Box(int(column) * TILE, int(row) * TILE, 2 * TILE, 2 * TILE), float(grainy[row, column]))
-    )
     fall = np.log((details[0] + 0.1) / (details[2] + 0.3)) + np.log((details[1] + 0.2) / (details[3] + 0.5))
     # A lone thing on calm ground has structure where the rest has none: that is no blur.
-    alike = details[3] < 2 * ndimage.median_filter(details[3], 21)
+    alike = details[3] < 2.5 * ndimage.median_filter(details[3], 21)
     softer = np.where(alike, ndimage.percentile_filter(fall, 10, 21) - fall, 0)
     soft = ndimage.minimum_filter(softer, 2, origin=-1)
-    row, column = np.unravel_index(int(soft.argmax()), soft.shape)
-    out.append(OddPlace("blur", Box(int(column) * TILE, int(row) * TILE, 2 * TILE, 2 * TILE), float(soft[row, column])))
-    return out
+    return _alone(_peaks("noise", grainy, TILE, 2), FAR) + _alone(_peaks("blur", soft, TILE, 2), FAR)
 
 
 def _scratches(grey: UInt8Image) -> list[OddPlace]:
@@ -182,20 +183,20 @@ def _scratches(grey: UInt8Image) -> list[OddPlace]:
     return [_scratch(grey, *line) for line in traced]
 
 
-def _alone(found: list[OddPlace]) -> list[OddPlace]:
+def _alone(found: list[OddPlace], far: int = 0) -> list[OddPlace]:
     """The clearest; others nearly as clear elsewhere speak against it: wires, bars and blades come in numbers."""
     first, *rest = sorted(found, key=lambda each: -each.strength)
     like_it: list[Box] = []
     for each in rest:
-        if each.strength > ALIKE * first.strength and all(_apart(each.box, box) for box in (first.box, *like_it)):
+        if each.strength > ALIKE * first.strength and all(_apart(each.box, box, far) for box in (first.box, *like_it)):
             like_it.append(each.box)
     return [replace(first, strength=first.strength / (1 + len(like_it) / 2))]
 
 
-def _apart(a: Box, b: Box) -> bool:
-    """Whether the middles of two places lie farther apart than the first is long."""
+def _apart(a: Box, b: Box, far: int) -> bool:
+    """Whether two places are too far apart for one small flaw."""
     gap = np.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2)
-    return bool(gap > max(a.width, a.height))
+    return bool(gap > max(a.width, a.height) + far)
 
 
 def _scratch(grey: UInt8Image, x1: float, y1: float, x2: float, y2: float) -> OddPlace:

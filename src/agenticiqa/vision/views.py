@@ -64,7 +64,9 @@ def place_around(x: float, y: float, width: float, height: float, size: tuple[in
     return Box(left, top, wide, high)
 
 
-def asked_view(kind: ViewKind, place: tuple[int, int, int, int], reason: str, size: tuple[int, int]) -> View:
+def asked_view(
+    kind: ViewKind, place: tuple[int, int, int, int], reason: str, size: tuple[int, int], side: int = SIDE
+) -> View:
     """A view that a model asked for, as far as the picture goes; a place wholly outside it is a BadResponseError.
 
     >>> asked_view("noise", (3900, -50, 400, 300), "grain?", (4000, 3000)).box
@@ -75,9 +77,10 @@ def asked_view(kind: ViewKind, place: tuple[int, int, int, int], reason: str, si
     right, bottom = min(size[0], x + wide), min(size[1], y + high)
     if right - left < 1 or bottom - top < 1:
         raise BadResponseError(f"The reply asks for a view at {list(place)}, outside {size[0]}×{size[1]} pixels.")
-    box = place_around((left + right) / 2, (top + bottom) / 2, right - left, bottom - top, size)
+    longest = min(SIDE, side)
+    box = place_around((left + right) / 2, (top + bottom) / 2, right - left, bottom - top, size, longest)
     numbers = (box.x, box.y, box.width, box.height)
-    return View(kind=kind, box=numbers, scale=scale_for(box), reason=reason, chosen_by="model")
+    return View(kind=kind, box=numbers, scale=scale_for(box, longest), reason=reason, chosen_by="model")
 
 
 def view_label(number: int, view: View, size: tuple[int, int]) -> str:
