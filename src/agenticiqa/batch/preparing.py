@@ -218,7 +218,9 @@ def estimate(job: BatchJob, samples: int) -> CostEstimate:
     if None in (*costs.values(), *more.values()):
         return CostEstimate(both_calls, None)
     one_pass = sum((costs[role] or 0.0) * per_pass[role] for role in job.backends)
-    shown = sum((cost or 0.0) * per_pass[role] * MOST_VIEWS for role, cost in more.items()) if views != "off" else 0.0
+    # Tools are chosen without views.
+    with_views = {**per_pass, "executor": per_pass.get("executor", 0) - ("tools" not in pipeline.without)}
+    shown = 0.0 if views == "off" else sum((more[role] or 0.0) * with_views[role] * MOST_VIEWS for role in more)
     one_ask = sum(of.get("executor") or 0.0 for of in (costs, *[more] * MOST_VIEWS))
     most = (one_pass + shown) * passes + asked * one_ask
     return CostEstimate(both_calls, (round(one_pass * samples, 4), round(most * samples, 4)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from agenticiqa.embedded.answering import options, words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
 from agenticiqa.embedded.answering.yes_no import claims
-from agenticiqa.embedded.findings import Finder, styles, tool_sentences
+from agenticiqa.embedded.findings import NOTHING, Finder, styles, tool_sentences
 from agenticiqa.embedded.parts import Part
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.question import Meaning, ParsedQuestion, own_claim
@@ -147,7 +147,8 @@ def _with_views(task: AnswerTask, found: EmbeddedAnswer) -> EmbeddedAnswer:
     numbers = tuple(f"View of {list(view.box)} (x, y, width, height in pixels): {view.reason}." for _, view in places)
     sound = meaning.form == "what_is_wrong" and not task.find(GLOBAL).look.visible()
     text = said[0].removesuffix(".") if sound else found.text
-    return replace(found, text=text, sentences=(*found.sentences, *said), measured=(*found.measured, *numbers))
+    whole = tuple(sentence for sentence in found.sentences if sentence != NOTHING)
+    return replace(found, text=text, sentences=(*whole, *said), measured=(*found.measured, *numbers))
 
 
 def _at(position: str) -> str:

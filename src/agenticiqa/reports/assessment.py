@@ -112,7 +112,7 @@ def _views(item: ReportItem) -> str:
     if not figures:
         return ""
     about = "Parts of the picture with its own pixels: what a model that sees it reduced would miss."
-    return f'<h3>Closer looks</h3>{look.quiet(about)}<div class="pictures">{"".join(figures)}</div>'
+    return f'<h3>Closer looks</h3>{look.quiet(about)}<div class="closer">{"".join(figures)}</div>'
 
 
 def regions_of(result: Assessment) -> dict[str, look.Box]:

@@ -26,6 +26,7 @@ SAME = 0.4
 """Share of their union that two views have in common when one of them is enough."""
 SUBJECT = 0.5
 
+TELLING: tuple[Oddity, ...] = ("noise", "blocks", "scratch", "seam", "blur")
 ODD: dict[Oddity, str] = {
     "blur": "softer than everything around it",
     "blocks": "steps on a grid of 8 pixels, as of strong compression, unlike the rest",
@@ -67,14 +68,14 @@ def _candidates(
     image: LoadedImage, regions: Mapping[str, Sequence[int]], quality: Floats, side: int
 ) -> Iterator[tuple[Box, str, Oddity | None]]:
     odd = odd_places(image)
-    # Compression takes detail away too: of two names for a place the more telling one is said.
-    for place in sorted(odd, key=lambda each: each.oddity == "blur"):
+    # Blocks have straight borders and little detail, too: of several names for a place the most telling one is said.
+    for place in sorted(odd, key=lambda each: TELLING.index(each.oddity)):
         if place.strength >= 1:
             yield _around(place.box, side, side, image.size, side), ODD[place.oddity], place.oddity
     for name, numbers in regions.items():
         yield Box(*numbers), f"the part that was marked as {name!r}", None
     for box in load_locators().faces(image.rgb)[:1]:
-        yield box, "a face", None
+        yield box, "what looks like a face", None
     for place in odd:
         at = _around(place.box, side, side, image.size, side)
         yield at, f"looked at because of this, if anything: {ODD[place.oddity]}", None

@@ -28,7 +28,7 @@ WIDEST, LEAST_CONTRAST = 7, 15.0
 """Pixels across a scratch, and levels between it and its ground."""
 GRID = 8
 """Pixels between the steps of compression blocks."""
-SURE: dict[Oddity, float] = {"blur": 0.42, "blocks": 0.5, "noise": 0.8, "scratch": 2.0, "seam": 0.7}
+SURE: dict[Oddity, float] = {"blur": 0.39, "blocks": 0.6, "noise": 0.8, "scratch": 2.0, "seam": 0.7}
 """What each measure must reach to be said; of 60 photographs of 12 to 24 megapixels as they are, four reach one."""
 ALIKE, FAR = 0.6, 512
 """Share of the clearest place's strength from which on another is like it; pixels from which on it is elsewhere."""
@@ -111,7 +111,7 @@ def _phases(steps: Floats, tile: int) -> Floats:
     folded = steps[:, : tiles * tile].reshape(steps.shape[0], tiles, tile // GRID, GRID).mean(axis=2)
     top = folded.max(axis=2)
     rest = (folded.sum(axis=2) - top) / (GRID - 1)
-    return np.asarray((top - rest) / (rest + 0.8), np.float32)
+    return np.asarray((top - rest) / (rest + 0.5), np.float32)
 
 
 def _blocks(across: Floats, down: Floats) -> list[OddPlace]:
