@@ -176,6 +176,40 @@ class ToolExecutionLog(BaseModel):
     error: str | None = None
 
 
+ViewKind = Literal["magnified", "shadows", "lights", "difference", "focus", "clipping", "noise", "red", "green", "blue"]
+"""What a view shows of its place (``agenticiqa.vision.views`` makes them)."""
+MOST_VIEWS, ASKED_VIEWS, VIEW_CALLS = 4, 2, 2
+"""Views by rule; those that a model may ask for beside them, and in how many calls."""
+Oddity = Literal["blur", "blocks", "noise", "scratch", "seam"]
+"""What can be wrong with one place of a picture, unlike its surroundings."""
+
+
+class View(BaseModel):
+    """A closer look at one place: a part of the picture, never all there is to judge."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: ViewKind = "magnified"
+    box: tuple[int, int, int, int] = Field(description="x, y, width, height in pixels of the picture")
+    scale: int = Field(1, ge=1, description="How many times each pixel is enlarged; nothing is interpolated")
+    reason: str = Field(description="Why this place was chosen")
+    chosen_by: Literal["rule", "model"] = "rule"
+    quality: float | None = Field(None, ge=1, le=5, description="What the quality map says of the place")
+    oddity: Oddity | None = Field(None, description="What was clearly measured there, unlike its surroundings")
+
+    @property
+    def place_text(self) -> str:
+        """
+        >>> View(box=(10, 20, 300, 200), scale=2, kind="shadows", reason="dark").place_text
+        '300×200 px at 10, 20 (shadows, 2 times enlarged)'
+        """
+        x, y, width, height = self.box
+        how: list[str] = [] if self.kind == "magnified" else [self.kind]
+        how += [f"{self.scale} times enlarged"] if self.scale > 1 else []
+        shown = f" ({', '.join(how)})" if how else ""
+        return f"{width}×{height} px at {x}, {y}{shown}"
+
+
 class ExecutorOutput(BaseModel):
     """The evidence: what was found, how bad it is, what was measured, and what went wrong on the way."""
 
@@ -184,6 +218,9 @@ class ExecutorOutput(BaseModel):
     selected_tools: dict[str, dict[str, str]] | None = None
     quality_scores: dict[str, dict[str, tuple[str, float]]] | None = None
     tool_logs: list[ToolExecutionLog] = Field(default_factory=list)
+    views: list[View] = Field(
+        default_factory=list, description="Closer looks, made where a model sees less than there is"
+    )
     errors: list[str] = Field(default_factory=list)
 
     @field_validator("distortion_set")
@@ -340,9 +377,13 @@ class Gap:
 
 RunMode = Literal["agents", "direct"]
 """``direct`` puts the same question to the same model, without agents and tools."""
-Part = Literal["planner", "executor", "tools", "detection", "analysis", "fusion", "replan"]
+Part = Literal["planner", "executor", "tools", "detection", "analysis", "fusion", "replan", "views"]
 """What can be left out of a run to see what it is worth."""
 PARTS: tuple[Part, ...] = get_args(Part)
+
+
+ViewsMode = Literal["off", "auto", "ask"]
+"""Closer looks: none, by rule, or by rule and then as the executor's model asks for."""
 
 
 def known_parts(names: Iterable[str] | str) -> list[Part]:
@@ -392,6 +433,7 @@ class AgenticIQAState(TypedDict):
     align: NotRequired[str]
     mode: NotRequired[RunMode]
     without: NotRequired[list[Part]]
+    views: NotRequired[ViewsMode]
     earlier: NotRequired[list[Turn]]
     plan: NotRequired[PlannerOutput | None]
     executor_evidence: NotRequired[ExecutorOutput | None]

@@ -197,6 +197,8 @@ class VLMClient(ABC):
     """The name it was created under, such as ``openai.gpt-4o``."""
     cacheable = True
     """False where asking again costs about as little as looking the reply up."""
+    sees_side: int = 2048
+    """Pixels of the longer side up to which a picture is seen as it is; larger ones are reduced before."""
     cancellable = False
     """Whether :meth:`complete` itself ends when the run is stopped; others are left behind in a thread of their own."""
 

@@ -34,6 +34,7 @@ from support.scripted import (
     detection_reply,
     plan_reply,
     selection_reply,
+    views_reply,
 )
 
 AIMOCK_VERSION = "1.43.0"
@@ -145,6 +146,7 @@ AIMOCK_FIXTURES: list[dict[str, Any]] = [
         for words, reply in {
             "Answer with JSON": answer_reply("A"),
             STEP_PHRASES["plan"]: plan_reply(),
+            STEP_PHRASES["views"]: views_reply((100, 50, 200, 100)),
             STEP_PHRASES["detection"]: detection_reply(),
             STEP_PHRASES["analysis"]: analysis_reply(),
             STEP_PHRASES["selection"]: selection_reply(("Global", "Blurs", "sharpness")),

@@ -22,6 +22,7 @@ from agenticiqa.vlm_client import (
 # Each step's prompt holds one phrase that no other step's prompt holds.
 STEP_PHRASES = {
     "plan": "You are a planner in an image quality assessment (IQA) system",
+    "views": "ask for closer looks at parts",
     "detection": "find the distortions that are visible",
     "analysis": "judge how badly it shows",
     "selection": "choose the one measuring tool",
@@ -110,8 +111,15 @@ def answer_reply(answer: Any = "C", reasoning: str = "Moderate blur is visible."
     return {"final_answer": answer, "quality_reasoning": reasoning}
 
 
+def views_reply(*places: tuple[int, int, int, int], kind: str = "magnified") -> dict[str, Any]:
+    names = ("x", "y", "width", "height")
+    asked = [dict(zip(names, place, strict=True)) for place in places]
+    return {"views": [{"kind": kind, "reason": "Is that grain?", **place} for place in asked]}
+
+
 DEFAULT_REPLIES: dict[str, Any] = {
     "plan": plan_reply(),
+    "views": views_reply(),
     "detection": detection_reply(),
     "analysis": analysis_reply(),
     "selection": selection_reply(),

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypedDict, TypeVar, cast
 
 from agenticiqa.pictures.inputs import Align, PictureInput
-from agenticiqa.state import RunMode, Turn
+from agenticiqa.state import RunMode, Turn, ViewsMode
 
 Regions = Mapping[str, Sequence[int]]
 """Boxes (x, y, width, height in pixels) by the names that the question uses."""
@@ -34,6 +34,8 @@ class AssessOptions(TypedDict, total=False):
     """``direct`` asks the model alone."""
     without: Collection[str] | None
     """Parts of the agents' work to leave out."""
+    views: ViewsMode | None
+    """Closer looks at pictures that a model sees reduced: ``off``, ``auto`` by rule, ``ask`` as the model asks too."""
     earlier: Sequence[Turn] | None
     """What was asked of the picture before, oldest first (``Assessment.turns``)."""
 

@@ -332,6 +332,7 @@ class AgenticIQA:
             align=options.get("align", "none"),
             mode=pipeline.mode if mode is None else mode,
             without=pipeline.without if without is None else without,
+            views=options.get("views"),
             earlier=options.get("earlier"),
         )
         pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
@@ -347,7 +348,7 @@ class AgenticIQA:
         settings: Settings,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run whose question follows that of ``before``, which began in ``state``; what is not given is as it was."""
-        kept = ("regions", "align", "mode", "without", "max_replan_iterations")
+        kept = ("regions", "align", "mode", "without", "views", "max_replan_iterations")
         options: dict[str, Any] = {name: value for name, value in state.items() if name in kept}
         options["earlier"] = before.turns
         # To align nothing is also what is said where nothing is said.

@@ -46,6 +46,8 @@ def assess(
         align: ``"resize"`` scales the picture to the reference; ``"none"`` refuses another size.
         mode: ``"direct"`` asks the model alone, without tools.
         without: Parts of the agents' work to leave out, for ablations (docs/evaluating/evaluation.md).
+        views: Closer looks at pictures that a model sees reduced: ``"off"``, ``"auto"`` (by rule) or ``"ask"`` (the
+            executor's model may ask for more); docs/guides/closer-look.md.
         earlier: What was asked of the picture before, oldest first; ``result.ask("why?")`` gives it by itself.
     Returns:
         The answer with its evidence. A picture or model that fails gives the status ``error``, not an exception.

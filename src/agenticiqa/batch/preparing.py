@@ -16,9 +16,10 @@ from agenticiqa.models.backends import BackendChoice, BackendName, find_provider
 from agenticiqa.models.known_models import estimate_cost
 from agenticiqa.nodes.ablation import calls_per_pass, may_replan
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
+from agenticiqa.nodes.run_context import EMBEDDED
 from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.config import ROLES, PipelineSettings, Settings, load_settings
-from agenticiqa.state import RunMode
+from agenticiqa.state import MOST_VIEWS, VIEW_CALLS, RunMode, ViewsMode
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vlm_client import TokenUsage
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -26,6 +27,8 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/many-pictures/batch.md.
 TYPICAL_CALL = TokenUsage(prompt=2000, completion=250)
+# One more picture of 768 pixels a side in a call, about.
+VIEW = TokenUsage(prompt=800, completion=0)
 FETCH_HINT = "`agenticiqa tools fetch --profile paper` gets what can be had."
 # Waiting for a provider's limits must not use up an agent's time.
 NO_NODE_LIMIT_S = 7 * 24 * 3600.0
@@ -46,6 +49,7 @@ class BatchRequest:
     mode: RunMode | None = None
     without: tuple[str, ...] | None = None
     """Mode, and the parts to leave out; None: as configured."""
+    views: ViewsMode | None = None
     profile: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Settings by dotted name, beside those above."""
@@ -67,6 +71,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         "pipeline.max_replan_iterations": request.max_replan,
         "pipeline.mode": request.mode,
         "pipeline.without": request.without,
+        "pipeline.views": request.views,
         "pipeline.profile": request.profile,
         "pipeline.memory": request.memory,
         # A batch has its results file: a record and checkpoints of every sample would be a second one.
@@ -108,6 +113,7 @@ def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str
     if not measures_only:
         found += [f"mode {pipeline.mode}"] if pipeline.mode != "agents" else []
         found += [f"without {part}" for part in pipeline.without]
+        found += [f"views {pipeline.views}"] if pipeline.views != "auto" else []
         found += [f"prompts {read_prompts(pipeline.prompts, SHIPPED).sha256}"] if pipeline.prompts else []
         found += ["strict mode selection"] if pipeline.strict_mode_selection else []
         found += ["no replan on conflict"] if not pipeline.replan_on_conflict else []
@@ -195,25 +201,39 @@ def engine_factory(job: BatchJob, workers: int | None = None) -> Callable[[], En
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """Calls and cost of a number of samples: without any replan, and with every replan that is allowed."""
+    """Calls and cost of a number of samples: without any replan and view, and with all that are allowed."""
 
     calls: tuple[int, int]
     cost_usd: tuple[float, float] | None
     """None where a price is not known."""
 
 
-def estimate(job: BatchJob, samples: int) -> CostEstimate:
+def views_of(job: BatchJob) -> ViewsMode:
+    """Whether a job's pictures may be looked at closer; such looks cost nothing where no model is paid for them."""
     pipeline = job.settings.pipeline
+    looks = pipeline.mode == "agents" and "executor" in job.backends and "views" not in pipeline.without
+    return pipeline.views if looks else "off"
+
+
+def estimate(job: BatchJob, samples: int) -> CostEstimate:
+    pipeline, views = job.settings.pipeline, views_of(job)
     again = pipeline.mode == "agents" and may_replan(pipeline.without)
     passes = max(1, pipeline.max_replan_iterations) if again else 1
     per_pass = calls_per_pass(pipeline.mode, pipeline.without, job.settings.answering)
     calls = sum(per_pass[role] for role in job.backends)
-    costs = [estimate_cost(backend, TYPICAL_CALL) for backend in job.backends.values()]
-    known = [cost for cost in costs if cost is not None]
-    if len(known) < len(costs):
-        return CostEstimate((calls * samples, calls * samples * passes), None)
-    one_pass = sum(cost * per_pass[role] for role, cost in zip(job.backends, known, strict=True)) * samples
-    return CostEstimate((calls * samples, calls * samples * passes), (round(one_pass, 4), round(one_pass * passes, 4)))
+    asked = VIEW_CALLS if views == "ask" and job.backends["executor"] != EMBEDDED else 0
+    both_calls = calls * samples, (calls * passes + asked) * samples
+    costs = {role: estimate_cost(backend, TYPICAL_CALL) for role, backend in job.backends.items()}
+    more = {role: estimate_cost(backend, VIEW) for role, backend in job.backends.items() if role != "planner"}
+    if None in (*costs.values(), *more.values()):
+        return CostEstimate(both_calls, None)
+    one_pass = sum((costs[role] or 0.0) * per_pass[role] for role in job.backends)
+    # Tools are chosen without views.
+    with_views = {**per_pass, "executor": per_pass.get("executor", 0) - ("tools" not in pipeline.without)}
+    shown = 0.0 if views == "off" else sum((more[role] or 0.0) * with_views[role] * MOST_VIEWS for role in more)
+    one_ask = sum(of.get("executor") or 0.0 for of in (costs, *[more] * MOST_VIEWS))
+    most = (one_pass + shown) * passes + asked * one_ask
+    return CostEstimate(both_calls, (round(one_pass * samples, 4), round(most * samples, 4)))
 
 
 def expected_cost(job: BatchJob) -> float:

@@ -21,7 +21,7 @@ from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener
 from agenticiqa.errors import ConfigError
 from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.files import ScratchFolder
-from agenticiqa.state import RunMode, known_parts
+from agenticiqa.state import RunMode, ViewsMode, known_parts
 
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
@@ -42,6 +42,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     max_replan_iterations: int | None = None,
     mode: RunMode | None = None,
     without: Collection[str] | None = None,
+    views: ViewsMode | None = None,
     profile: str | None = None,
     workers: int | None = None,
     timeout_s: float = 600.0,
@@ -60,7 +61,8 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         pictures: A manifest, a folder, or an iterable of paths or of rows with ``image_path`` and other columns.
         query: The question of rows that bring none.
         output: A .jsonl or .csv file; by default results are in temporary files, which go with them.
-        backend, backends, align, max_replan_iterations, mode, without, profile, config_dir: As for :class:`AgenticIQA`.
+        backend, backends, align, max_replan_iterations, mode, without, views, profile, config_dir: As for
+            :class:`AgenticIQA`.
         tools: Names of tools to measure with, instead of asking the agents.
         workers: Processes, or threads where a remote model does the work; by default as many as fit.
         timeout_s: Seconds that one picture may take.
@@ -78,9 +80,10 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     """
     if isinstance(tools, str):
         raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
-    if tools and any(given is not None for given in (backend, backends, query, max_replan_iterations, mode, without)):
+    of_agents = (backend, backends, query, max_replan_iterations, mode, without, views)
+    if tools and any(given is not None for given in of_agents):
         raise ConfigError(
-            "With tools no model is asked: backend, backends, query, max_replan_iterations, mode and without "
+            "With tools no model is asked: backend, backends, query, max_replan_iterations, mode, without and views "
             "have no effect."
         )
     request = BatchRequest(
@@ -91,6 +94,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         max_replan=max_replan_iterations,
         mode=mode,
         without=None if without is None else tuple(known_parts(without)),
+        views=views,
         profile=profile,
         tools=tuple(tools),
         align=align,

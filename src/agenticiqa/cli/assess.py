@@ -21,7 +21,7 @@ from agenticiqa.cli.options import finite
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.score_interval import COVERED
-from agenticiqa.state import MODEL_COLUMNS, ExecutorOutput, ModelAnswer
+from agenticiqa.state import MODEL_COLUMNS, ExecutorOutput, ModelAnswer, View
 from agenticiqa.vocabulary import (
     DEFAULT_QUERY,
     LETTER_LEVELS,
@@ -60,7 +60,7 @@ def step_lines(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
         yield show
 
 
-def _describe_step(name: str, details: Any) -> str:
+def _describe_step(name: str, details: Any) -> str:  # noqa: PLR0911 - one for each step
     if name == "plan":
         plan = details["plan"]
         scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
@@ -69,6 +69,9 @@ def _describe_step(name: str, details: Any) -> str:
         steps = ", ".join(step.replace("_", " ") for step, on in plan["plan"].items() if on)
         parts = ", ".join(map(part_in_words, scope))
         return f"planned     about {about}: {parts}, {reference}; steps: {steps or 'none'}"
+    if name == "views":
+        views = [View.model_validate(each) for each in details["views"]]
+        return f"looked      closer at {len(views)} places: {'; '.join(view.place_text for view in views)}"
     if name == "detection":
         found = "; ".join(
             f"{part_in_words(part)}: {', '.join(map(damage_in_words, kinds)) or 'nothing'}"
@@ -120,6 +123,8 @@ def print_assessment(console: Console, result: Assessment) -> None:
             for entry in entries:
                 line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
                 console.print(f"[dim]•[/] {escape(line)}", highlight=False)
+        for view in evidence.views:
+            console.print(f"[dim]•[/] {escape(f'Looked closer at {view.place_text}: {view.reason}.')}", highlight=False)
         notes += [*evidence.errors, *(log.note for log in evidence.tool_logs if log.note)]
     used = (result.summarizer_result and result.summarizer_result.used_evidence) or {}
     told = json.dumps(evidence.model_dump(mode="json"), ensure_ascii=False) if evidence else ""
@@ -284,6 +289,7 @@ def assess(
     max_replan: options.MaxReplanOption = None,
     mode: options.ModeOption = None,
     without: options.WithoutOption = None,
+    views: options.ViewsOption = None,
     profile: options.ProfileOption = None,
     fail_under: Annotated[
         float | None,
@@ -340,6 +346,7 @@ def assess(
                 align=align,
                 mode=mode,
                 without=left_out,
+                views=views,
                 on_event=listener,
             )
         # Shown first: an answer is not lost because a file cannot be written.

@@ -121,6 +121,7 @@ def batch(
     max_replan: options.MaxReplanOption = None,
     mode: options.ModeOption = None,
     without: options.WithoutOption = None,
+    views: options.ViewsOption = None,
     profile: options.ProfileOption = None,
     strict: options.StrictOption = False,
     workers: options.WorkersOption = None,
@@ -154,7 +155,7 @@ def batch(
         raise typer.BadParameter("--rerun-changed belongs to --resume.")
     place = None if dry_run else _output(output, resume=resume, overwrite=overwrite, json=json_output)
     of_agents = {"backend": backend, "backends": backends, "query": query, "max-replan": max_replan}
-    of_agents |= {"mode": mode, "without": without}
+    of_agents |= {"mode": mode, "without": without, "views": views}
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
         raise typer.BadParameter(f"--{useless[0]} has no effect with --measure: no model is asked.")
@@ -166,6 +167,7 @@ def batch(
         max_replan=max_replan,
         mode=mode,
         without=options.parts_left_out(without),
+        views=views,
         profile=profile,
         tools=tools_named(measure),
         align=align,
@@ -260,7 +262,7 @@ def _print_summary(summary: BatchSummary, output: Path | None) -> None:
 
 def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_output: bool) -> int:
     from agenticiqa.batch.manifest_checks import check_manifest
-    from agenticiqa.batch.preparing import estimate
+    from agenticiqa.batch.preparing import estimate, views_of
 
     problems: list[dict[str, Any]] = []
 
@@ -285,6 +287,7 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
         "remote_pictures": checked.remote,
         "backends": job.backends,
         "tools": list(job.tools),
+        "views": views_of(job),
         "calls": list(calls),
         "cost_usd": list(cost) if cost else None,
         "problems": problems,
@@ -298,7 +301,9 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
     else:
         named = (f"{role.partition(':')[0]} {name}" for role, name in job.backends.items())
         lines.append(f"Backends: {', '.join(named)}")
-        lines.append(f"Calls: {calls[0]} to {calls[1]} (without, and with every allowed replan)")
+        lines.append(f"Calls: {calls[0]} to {calls[1]} (without, and with every allowed replan and view)")
+        if found["views"] != "off":
+            lines.append("Views: up to 4, of pictures that the model sees reduced; in the higher cost")
         lines.append(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")
     terminal.print_result(found, *lines, *manifest.skipped.lines(), as_json=json_output)
     if checked.problems or checked.without_picture == count:

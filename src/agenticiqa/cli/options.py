@@ -70,7 +70,11 @@ ModeOption = Annotated[
     typer.Option(help="'agents', or 'direct': the model alone, no agents, no tools."),
 ]
 WithoutOption = Annotated[
-    str | None, typer.Option(help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan.")
+    str | None, typer.Option(help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan,views.")
+]
+ViewsOption = Annotated[
+    Literal["off", "auto", "ask"] | None,
+    typer.Option(help="Closer looks at pictures that a model sees reduced; 'ask': the model may ask for more."),
 ]
 ProfileOption = Annotated[
     str | None, typer.Option(help="'paper': its tools, printed calibrations, thresholds and modes.")

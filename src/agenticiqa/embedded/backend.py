@@ -24,7 +24,7 @@ from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.state import ExecutorOutput, PlannerOutput
 from agenticiqa.tools import aiqa_fr, aiqa_nr
-from agenticiqa.vision.network import WEIGHTS, Vision, load_vision, weights_version
+from agenticiqa.vision.network import LONGEST, WEIGHTS, Vision, load_vision, weights_version
 from agenticiqa.vision.scene import LEAST_SIDE
 from agenticiqa.vocabulary import GLOBAL
 
@@ -144,6 +144,7 @@ class EmbeddedClient(vlm_client.VLMClient):
     """Brings a typed backend instead of a language model. Safe to use from several threads."""
 
     cacheable = False
+    sees_side = LONGEST
 
     def __init__(self, backend: str, vision: Vision) -> None:
         self.backend = backend

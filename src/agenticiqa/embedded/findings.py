@@ -16,6 +16,7 @@ from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 # A slight one of these may be style: shallow focus, a grade, a low key.
 POSSIBLY_INTENDED = ("Blurs", "Color distortions", "Brightness change", "Contrast")
 MOST_FINDINGS = 3
+NOTHING = "Nothing looks wrong."
 LOW_SCORE = 3.0
 """Below this something must be wrong, even where nothing is found."""
 SIDE = 128
@@ -59,7 +60,7 @@ def findings(look: Look) -> list[str]:
         likeliest = max(CATEGORIES, key=look.reading.presence)
         cause = CATEGORY_WORDS[likeliest]
         return [f"No single fault stands out, yet it looks weak as a whole; {cause} is the likeliest cause."]
-    return ["Nothing looks wrong."]
+    return [NOTHING]
 
 
 def styles(look: Look) -> list[str]:

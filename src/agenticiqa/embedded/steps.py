@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from agenticiqa.embedded.answering import options, words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
 from agenticiqa.embedded.answering.yes_no import claims
-from agenticiqa.embedded.findings import Finder, styles, tool_sentences
+from agenticiqa.embedded.findings import NOTHING, Finder, styles, tool_sentences
 from agenticiqa.embedded.parts import Part
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.question import Meaning, ParsedQuestion, own_claim
+from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.state import ExecutorOutput, PlanControlFlags, PlannerOutput
+from agenticiqa.vision.quality_map import position_of
 from agenticiqa.vlm_client import Mode, Question, Verdict
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
@@ -112,7 +114,7 @@ class AnswerTask:
 def answer(task: AnswerTask) -> Verdict:
     """Rate, choose, or say in words, whichever the question asks for."""
     problem = task.problem
-    found = _answer(task, problem)
+    found = _with_views(task, _answer(task, problem))
     unknown = tuple(
         f"There is no tool {name!r} here (see `agenticiqa tools list`)." for name in task.question.unknown_tools
     )
@@ -122,6 +124,35 @@ def answer(task: AnswerTask) -> Verdict:
     notes += (f"Style, not damage: {'; '.join(style)}.",) if style else ()
     measured = (*found.measured, *_measured(task), *problem.notes())
     return replace(found, doubts=(*unknown, *found.doubts), notes=notes, measured=measured).verdict()
+
+
+_CATEGORIES: dict[str | None, str] = {"blur": "Blurs", "blocks": "Compression", "noise": "Noise"}
+"""Of what is odd about a place, where it is a lesser kind of what whole pictures have."""
+
+
+def _with_views(task: AnswerTask, found: EmbeddedAnswer) -> EmbeddedAnswer:
+    """What closer looks found at single places, where it is asked about; no word on the whole picture changes."""
+    meaning = task.question.meaning
+    asked = properties()[meaning.property].category if meaning.property else None
+    about = [
+        view
+        for view in task.evidence.views
+        if view.oddity and (_about_quality(task) or _CATEGORIES.get(view.oddity) == asked is not None)
+    ]
+    if not about or task.asked.options or found.text == UNABLE_TO_DETERMINE:
+        return found
+    size = task.asked.image.size
+    places = [(position_of(Box(*view.box), size), view) for view in about]
+    said = tuple(f"One place is odd, {_at(where)}: {view.reason}." for where, view in places)
+    numbers = tuple(f"View of {list(view.box)} (x, y, width, height in pixels): {view.reason}." for _, view in places)
+    sound = meaning.form == "what_is_wrong" and not task.find(GLOBAL).look.visible()
+    text = said[0].removesuffix(".") if sound else found.text
+    whole = tuple(sentence for sentence in found.sentences if sentence != NOTHING)
+    return replace(found, text=text, sentences=(*whole, *said), measured=(*found.measured, *numbers))
+
+
+def _at(position: str) -> str:
+    return "in the middle" if position == "center" else f"at the {position}"
 
 
 def _answer(task: AnswerTask, problem: AnswerProblem) -> EmbeddedAnswer:

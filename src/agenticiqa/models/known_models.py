@@ -45,6 +45,8 @@ class KnownProvider(_Facts):
 
     cannot_take: frozenset[Feature] = frozenset()
     local: bool = False
+    sees_side: int = 2048
+    """Pixels of the longer side of a picture beyond which the provider reduces it before its models see it."""
     models: dict[str, KnownModel] = Field(default_factory=dict)
 
     def model_id(self, name: str) -> str:

@@ -117,6 +117,7 @@ class TransportClient(RichVLMClient):
         known = known_provider(self.provider)
         self.backend, self.model, self.settings = backend, known.model_id(model), settings
         self._features = frozenset(Feature) - known.cannot_take
+        self.sees_side = min(known.sees_side, settings.max_image_side or known.sees_side)
         facts = known.find(self.model)
         self.key = settings.key and settings.key.strip()
         # One that cannot stand in a header would be quoted by the HTTP library's error.

@@ -21,10 +21,20 @@ from pydantic import BaseModel
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import MeasuredScores, plan_jobs, run_jobs
 from agenticiqa.nodes.model_calls import Few, Name, Sentences, Step, parse_as
-from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, PromptTemplate
+from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, VIEWS, PromptTemplate, views_section
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.pictures.regions import known_boxes
-from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.state import (
+    ASKED_VIEWS,
+    VIEW_CALLS,
+    AgenticIQAState,
+    Category,
+    DistortionAnalysis,
+    ExecutorOutput,
+    PlannerOutput,
+    View,
+    ViewKind,
+)
 from agenticiqa.tools.measuring import ToolRunner
 from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection, TypedBackend
 from agenticiqa.vocabulary import CATEGORIES, OVERALL, find_by_name, same_name
@@ -67,6 +77,19 @@ class SelectionReply(BaseModel):
     selection: Few[ToolChoice]
 
 
+class AskedView(BaseModel):
+    kind: ViewKind
+    x: int
+    y: int
+    width: int
+    height: int
+    reason: Sentences
+
+
+class ViewsReply(BaseModel):
+    views: Few[AskedView]
+
+
 def executor_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
     """Collect the evidence the plan asks for. Always writes evidence anew; failures are listed inside it."""
     plan = state.get("plan")
@@ -105,9 +128,12 @@ class _Execution:
         self.failed_tools = {job.tool.name for job in self.context.permanent_failures}
         # One limit for the whole pass, however many steps ask.
         self.deadline = time.monotonic() + self.context.settings.executor.node_timeout_s
+        self.views: tuple[View, ...] = ()
 
     def run(self) -> ExecutorOutput:
         switches = self.plan.plan
+        if switches.distortion_detection or switches.distortion_analysis:
+            self.views = self._attempt("views", self._look_closer) or ()
         detected = self._detect() if switches.distortion_detection else None
         named = _spread_over_scope(self.plan.distortions, self.scope)
         # Without detection and without named distortions every category is a candidate.
@@ -129,7 +155,60 @@ class _Execution:
             selected_tools=selected,
             quality_scores=measured.scores if measured else None,
             tool_logs=measured.logs if measured else [],
+            views=list(self.views),
             errors=self.errors,
+        )
+
+    def _look_closer(self) -> tuple[View, ...]:
+        """The views of this run: those of the last pass, or those by rule and those that the model asks for."""
+        before = self.state.get("executor_evidence")
+        if before is not None and before.views:
+            return tuple(before.views)
+        views = self.context.planned_views(self.state)
+        # A typed backend looks for itself.
+        if views and self.context.views_mode(self.state) == "ask" and not self.context.is_typed("executor", self.asked):
+            views = self._with_asked(views)
+        if views:
+            self.report("views", {"views": [view.model_dump(mode="json") for view in views]})
+        return views
+
+    def _with_asked(self, views: tuple[View, ...]) -> tuple[View, ...]:
+        """The model sees the picture and the views by rule, and may ask for others, a few times."""
+        asked: tuple[View, ...] = ()
+        for _ in range(VIEW_CALLS):
+            left = ASKED_VIEWS - len(asked)
+            if left <= 0:
+                break
+            self.views = (*views, *asked)
+            width, height = self.pictures[0].size
+            fields = {
+                "size": f"{width}×{height} pixels",
+                "left": str(left),
+                "kinds": "\n".join(f"- {kind}: {shown}" for kind, shown in self._kinds().items()),
+            }
+            found = self._ask(VIEWS, fields, ViewsReply, self._asked_views, lambda _: ())
+            new = [view for view in found or () if view not in self.views][:left]
+            if not new:
+                break
+            asked = (*asked, *new)
+        return (*views, *asked)
+
+    def _kinds(self) -> dict[ViewKind, str]:
+        from agenticiqa.vision.views import SHOWN
+
+        return {kind: shown for kind, shown in SHOWN.items() if kind != "difference" or self.has_reference}
+
+    def _asked_views(self, reply: ViewsReply) -> tuple[View, ...]:
+        """Places cut to the picture; one outside it, or a kind that this run has not, is a reply to ask again for."""
+        from agenticiqa.vision.views import asked_view
+
+        size, side, kinds = self.pictures[0].size, self.context.sees_side, self._kinds()
+        for each in reply.views:
+            if each.kind not in kinds:
+                raise BadResponseError(f"The reply asks for a view {each.kind!r}, which needs a reference.")
+        return tuple(
+            asked_view(each.kind, (each.x, each.y, each.width, each.height), each.reason, size, side)
+            for each in reply.views
         )
 
     def _detect(self) -> Distortions | None:
@@ -266,9 +345,12 @@ class _Execution:
         # On a replan: what the last pass left open. A reply kept from that pass must not answer this one.
         last = self.state.get("summarizer_result")
         gap = last.replan_reason or "" if last and last.need_replan else ""
+        # Which tool measures what does not depend on how a place looks.
+        views = () if template is SELECTION else self.views
+        known = {"gap": gap, "views": views_section(views, attached=True), **fields}
         step = Step(
             template.name,
-            request=lambda: self.context.request("executor", self.state, template, {"gap": gap, **fields}, schema),
+            request=lambda: self.context.request("executor", self.state, template, known, schema, views=views),
             parse=lambda reply: read(parse_as(schema)(reply)),
             typed_call=typed_call,
         )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.files import write_atomic
-from agenticiqa.state import Turn
+from agenticiqa.state import Turn, View
 
 # Only {name} is a field: the braces of JSON in a prompt hold more than one bare word.
 _FIELD = re.compile(r"\{([a-z_]+)\}")
@@ -154,6 +154,29 @@ def earlier_turns(turns: Sequence[Turn]) -> str:
     return "\n".join(told)
 
 
+PARTS_ATTACHED = (
+    "Closer looks are attached as views: parts of the test image with its own pixels. They are no pictures of their "
+    "own: a part looks worse for being enlarged or cut out, and a soft background may be meant. What shows in a view "
+    "is there, at its place; how much it matters is judged of the whole."
+)
+PARTS_NOTED = (
+    "Closer looks were taken at these parts of the image, with its own pixels. They are notes for the evidence above; "
+    "judge the whole image, as it is seen at its usual size."
+)
+
+
+def views_section(views: Sequence[View], *, attached: bool) -> str:
+    """What a model is told of closer looks: that they are parts, why each was taken, and what the quality map says."""
+    if not views:
+        return ""
+    lines = [PARTS_ATTACHED if attached else PARTS_NOTED]
+    for number, view in enumerate(views, 1):
+        x, y, width, height = view.box
+        said = "" if view.quality is None else f"; the quality map gives this place {view.quality:.1f} of 5"
+        lines.append(f"view {number} (x {x}, y {y}, {width}×{height} pixels): {view.reason}{said}.")
+    return "\n".join(lines)
+
+
 # --- The prompts of the agents ---
 
 
@@ -165,18 +188,21 @@ def _shipped(name: str, *fields: str, needed: tuple[str, ...] = ("query",)) -> P
 PLANNER = _shipped(
     "planner", "query", "categories", "options", "reference", "regions", "gap", "previous_plan", "earlier"
 )
-DETECTION = _shipped("detection", "query", "objects", "gap", "categories", needed=("query", "objects"))
-ANALYSIS = _shipped("analysis", "query", "objects", "gap", needed=("query", "objects"))
+DETECTION = _shipped("detection", "query", "objects", "gap", "categories", "views", needed=("query", "objects"))
+ANALYSIS = _shipped("analysis", "query", "objects", "gap", "views", needed=("query", "objects"))
 SELECTION = _shipped("selection", "query", "objects", "gap", "tools", needed=("query", "objects", "tools"))
-SCORING = _shipped("scoring", "query", "distortion_analysis", "tool_response", "notes", "fused_tools", "earlier")
+VIEWS = _shipped("views", "query", "kinds", "size", "left", "views", needed=("query", "kinds", "size"))
+SCORING = _shipped(
+    "scoring", "query", "distortion_analysis", "tool_response", "notes", "views", "fused_tools", "earlier"
+)
 EXPLANATION = _shipped(
     "explanation",
-    *("query", "distortion_analysis", "tool_response", "notes", "options", "earlier"),
+    *("query", "distortion_analysis", "tool_response", "notes", "views", "options", "earlier"),
     needed=("query", "options"),
 )
 DIRECT_RATING = _shipped("direct_rating", "query", "earlier")
 DIRECT_ANSWER = _shipped("direct_answer", "query", "options", "earlier", needed=("query", "options"))
-SHIPPED = (PLANNER, DETECTION, ANALYSIS, SELECTION, EXPLANATION, SCORING, DIRECT_ANSWER, DIRECT_RATING)
+SHIPPED = (PLANNER, VIEWS, DETECTION, ANALYSIS, SELECTION, EXPLANATION, SCORING, DIRECT_ANSWER, DIRECT_RATING)
 
 # The documents' names, and their form with "System:" before the text.
 PLANNER_PROMPT_TEMPLATE = PLANNER.system

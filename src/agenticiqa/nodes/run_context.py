@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -29,6 +29,8 @@ from agenticiqa.state import (
     AgenticIQAState,
     RunMode,
     Turn,
+    View,
+    ViewsMode,
     check_mode,
     known_parts,
 )
@@ -50,7 +52,7 @@ class PipelineEvent:
     details: Mapping[str, Any]
 
 
-def initial_state(
+def initial_state(  # noqa: PLR0913 - a question may bring all of these
     query: str,
     image_path: str,
     reference_path: str | None = None,
@@ -61,6 +63,7 @@ def initial_state(
     align: Align = "none",
     mode: RunMode = "agents",
     without: Collection[str] | str = (),
+    views: ViewsMode | None = None,
     earlier: Sequence[Turn] | None = None,
 ) -> AgenticIQAState:
     limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
@@ -96,9 +99,17 @@ def initial_state(
         state["mode"] = mode
     if parts:
         state["without"] = parts
+    if views is not None:
+        state["views"] = known_views_mode(views)
     if turns:
         state["earlier"] = turns
     return state
+
+
+def known_views_mode(views: str) -> ViewsMode:
+    if views not in get_args(ViewsMode):
+        raise ConfigError(f"views is {views!r}.", hint="It is 'off', 'auto' or 'ask'.")
+    return cast("ViewsMode", views)
 
 
 # LangGraph keeps keys with this prefix out of what it stores.
@@ -136,6 +147,7 @@ class RunContext:
     """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
     _asked: vlm_client.Question | None = field(default=None, repr=False)
+    _views: tuple[View, ...] | None = field(default=None, repr=False)
     _typed_backends: dict[int, vlm_client.TypedBackend | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
@@ -172,7 +184,7 @@ class RunContext:
         with self._lock:
             self._images.clear()
             self._typed_backends.clear()
-            self._asked = None
+            self._asked = self._views = None
 
     def backend_choice(self, role: str) -> BackendChoice:
         """Which backend plays a role; all roles are decided together and once."""
@@ -204,6 +216,49 @@ class RunContext:
                 )
             return self._asked
 
+    def views_mode(self, state: AgenticIQAState) -> ViewsMode:
+        """Whether this run looks closer; without agents, or where views are left out, it does not."""
+        if state.get("mode") == "direct" or "views" in state.get("without", []):
+            return "off"
+        return state.get("views") or self.settings.pipeline.views
+
+    @property
+    def sees_side(self) -> int:
+        """Up to which longer side the executor's model sees a picture as it is; no view is larger."""
+        return self._clients_of("executor")[0].sees_side
+
+    def planned_views(self, state: AgenticIQAState) -> tuple[View, ...]:
+        """The closer looks by rule, chosen once per run: none of a picture that the executor's model sees whole."""
+        with self._lock:
+            if self._views is None:
+                self._views = self._plan_views(state)
+            return self._views
+
+    def _plan_views(self, state: AgenticIQAState) -> tuple[View, ...]:
+        sees = self.sees_side
+        if self.views_mode(state) == "off" or max(self.picture_size(state["image_path"])) <= sees:
+            return ()
+        # Imported here: a picture that is seen whole needs nothing of it.
+        from agenticiqa.vision.closer_look import plan_views
+
+        image, *others = (picture.image for picture in self.labelled_pictures(state))
+        with self.timed("views"):
+            return plan_views(image, regions=state.get("regions"), reference=next(iter(others), None), side=sees)
+
+    def view_pictures(self, state: AgenticIQAState, views: Sequence[View]) -> tuple[vlm_client.LabelledImage, ...]:
+        """Views as pictures for a model, each with words that say which part it is."""
+        if not views:
+            return ()
+        from agenticiqa.vision.views import render, view_label
+
+        image, *others = (picture.image for picture in self.labelled_pictures(state))
+        return tuple(
+            vlm_client.LabelledImage(
+                view_label(number, view, image.size), render(view, image, next(iter(others), None))
+            )
+            for number, view in enumerate(views, 1)
+        )
+
     def request(
         self,
         role: str,
@@ -212,14 +267,15 @@ class RunContext:
         fields: Mapping[str, str],
         schema: type[BaseModel],
         answer_letters: Sequence[str] = (),
+        views: Sequence[View] = (),
     ) -> vlm_client.ModelRequest:
-        """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
+        """A step's prompt with the question, the pictures and views, and the parameters that are set for the role."""
         known = {"query": state["query"].strip(), "earlier": earlier_turns(state.get("earlier") or ())}
         system, user = self.prompts.fill(template, {**known, **fields})
         return vlm_client.ModelRequest(
             system=system,
             user=user,
-            images=self.labelled_pictures(state),
+            images=(*self.labelled_pictures(state), *self.view_pictures(state, views)),
             schema=schema,
             answer_letters=tuple(answer_letters),
             **self.settings.role(role).model_dump(include={"temperature", "top_p", "max_tokens", "timeout_s"}),
@@ -246,6 +302,10 @@ class RunContext:
             if id(client) not in self._typed_backends:
                 self._typed_backends[id(client)] = client.typed_backend_for(asked)
             return self._typed_backends[id(client)]
+
+    def is_typed(self, role: str, asked: vlm_client.Question) -> bool:
+        """Whether a role's backend is no language model."""
+        return self._typed_backend(self._clients_of(role)[0], asked) is not None
 
     def prefetch(self, state: AgenticIQAState, role: str) -> None:
         """Let a role's typed backend begin to look in another thread; what goes wrong is told when the agent asks."""

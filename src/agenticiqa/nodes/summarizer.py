@@ -17,7 +17,13 @@ from agenticiqa.nodes.ablation import may_replan
 from agenticiqa.nodes.evidence import find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.joint_answer import JointAnswer, ask_each, join
 from agenticiqa.nodes.model_calls import Answered, Step
-from agenticiqa.nodes.prompts import EXPLANATION, EXPLANATION_PROMPT_TEMPLATE, SCORING, SCORING_PROMPT_TEMPLATE
+from agenticiqa.nodes.prompts import (
+    EXPLANATION,
+    EXPLANATION_PROMPT_TEMPLATE,
+    SCORING,
+    SCORING_PROMPT_TEMPLATE,
+    views_section,
+)
 from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm, ParsedAnswer, Rating, fusion_of, joined_sentences, rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import softmax
@@ -147,12 +153,15 @@ class _Summary:
             "distortion_analysis": json.dumps(distortions, ensure_ascii=False) if distortions else "",
             "tool_response": json.dumps(scores, ensure_ascii=False) if scores else "",
             "notes": "\n\n".join(f"Note: {note}." for note in notes) if scores else "",
+            # A score is asked of the whole picture: views beside it would be judged with it.
+            "views": views_section(self.evidence.views, attached=self.mode != "scoring"),
             "fused_tools": self._fused_tools() if self.mode == "scoring" and self.tool_scores else "",
         }
         self.is_put = True
         template = SCORING if self.mode == "scoring" else EXPLANATION
         schema, letters = self.form.schema(), tuple(self.options)
-        return self.context.request("summarizer", self.state, template, fields, schema, letters)
+        views = () if self.mode == "scoring" else self.evidence.views
+        return self.context.request("summarizer", self.state, template, fields, schema, letters, views=views)
 
     def _distortions(self) -> dict[str, list[dict[str, str]]]:
         """What was judged, in the documents' evidence format."""

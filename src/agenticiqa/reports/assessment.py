@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.errors import BackendUnavailableError, ImageError
+from agenticiqa.errors import BackendUnavailableError, ImageError, RegionError
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.regions import overlay
 from agenticiqa.reports import look
@@ -79,7 +79,7 @@ def picture_article(item: ReportItem) -> str:
             steps = [f'<li>{escape(it.do)} <span class="dim">{escape(it.because)}</span></li>' for it in result.advice]
             parts.append(f'<h3>What to do</h3><ol class="advice">{"".join(steps)}</ol>')
         if result.executor_evidence:
-            parts.append(_evidence(result.executor_evidence))
+            parts += [_evidence(result.executor_evidence), _views(item)]
     return f"<article>{''.join(parts)}{_foot(result)}</article>"
 
 
@@ -97,6 +97,23 @@ def _pictures(item: ReportItem) -> str:
             reference = result.open_picture(result.reference_path, item.limits)
             figures.append(look.figure(look.thumbnail(reference, item.side), "reference"))
     return f'<div class="pictures">{"".join(figures)}</div>' if figures else look.quiet(look.NO_PICTURES)
+
+
+def _views(item: ReportItem) -> str:
+    """Closer looks, made anew from the picture, each with its place and why it was taken."""
+    from agenticiqa.vision.views import render
+
+    result, figures = item.result, []
+    for view in result.executor_evidence.views if result.executor_evidence else ():
+        with suppress(ImageError, RegionError):
+            names = [name for name in (result.image_path, result.reference_path) if name]
+            picture, *others = (result.open_picture(name, item.limits) for name in names)
+            shown = look.thumbnail(render(view, picture, others[0] if others else None), item.side)
+            figures.append(look.figure(shown, f"{view.place_text}: {view.reason}"))
+    if not figures:
+        return ""
+    about = "Parts of the picture with its own pixels: what a model that sees it reduced would miss."
+    return f'<h3>Closer looks</h3>{look.quiet(about)}<div class="closer">{"".join(figures)}</div>'
 
 
 def regions_of(result: Assessment) -> dict[str, look.Box]:

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from agenticiqa.errors import ConfigError, QueryError, without_credentials
 from agenticiqa.runtime.layers import FILES, PIPELINE_FILE, Layer, merge, nested, parse_layer
 from agenticiqa.runtime.memory import parse_size
-from agenticiqa.state import Part, RunMode, check_mode, known_parts
+from agenticiqa.state import Part, RunMode, ViewsMode, check_mode, known_parts
 
 logger = logging.getLogger(__name__)
 
@@ -249,6 +249,7 @@ class PipelineSettings(_Strict):
     profile: Literal["paper"] | None = Field(None, description="Settings that belong together, under one name")
     mode: RunMode = "agents"
     without: tuple[Part, ...] = Field((), description="Parts that are left out, for ablations")
+    views: ViewsMode = Field("auto", description="Closer looks at pictures that a model sees reduced")
     max_replan_iterations: int = Field(2, ge=0)
     strict_mode_selection: bool = False
     replan_on_conflict: bool = Field(True, description="Contradicting tools and model are measured once more")

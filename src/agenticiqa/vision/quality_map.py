@@ -42,16 +42,24 @@ class WorstPlace:
 
     @property
     def position(self) -> str:
-        """The third of the frame, across and down, that holds its middle: "top left", "bottom", "center"."""
-        (width, height), box = self.size, self.box
-        across = _third((box.x + box.width / 2) / width, "left", "right")
-        down = _third((box.y + box.height / 2) / height, "top", "bottom")
-        return f"{down} {across}".strip() or "center"
+        """Where in the frame it is."""
+        return position_of(self.box, self.size)
 
     @property
     def even(self) -> bool:
         """No place is clearly worse than the rest."""
         return self.whole - self.score < CLEARLY
+
+
+def position_of(box: Box, size: tuple[int, int]) -> str:
+    """The third of a frame, across and down, that holds the middle of a box.
+
+    >>> position_of(Box(0, 0, 10, 10), (90, 90)), position_of(Box(40, 70, 10, 10), (90, 90))
+    ('top left', 'bottom')
+    """
+    across = _third((box.x + box.width / 2) / size[0], "left", "right")
+    down = _third((box.y + box.height / 2) / size[1], "top", "bottom")
+    return f"{down} {across}".strip() or "center"
 
 
 def _third(share: float, first: str, last: str) -> str:

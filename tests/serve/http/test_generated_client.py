@@ -107,6 +107,8 @@ def test_a_generated_client_calls_every_route(running: Running, made: ModuleType
     for name in ("run_fix:get", "run_fixed_image:get"):
         # The scripted model gives no advice.
         call(name, run, 0, status=404)
+    # The picture is seen whole.
+    call("run_view:get", run, status=404)
     call("run_events:get", run)
     call("pin_run:post", run)
     call("pin_run:delete", run)

@@ -131,6 +131,22 @@ def test_worst_place_is_inside_the_picture_and_no_better_than_the_whole(client: 
     assert 1 <= found["score"] <= found["whole"] <= 5
 
 
+def test_closer_looks_of_a_run_are_shown_and_no_others(client: httpx.Client):
+    run = asked(client, files={"image": ("large.png", encoded(scene(900, 2304)))})
+    views = run["result"]["executor_evidence"]["views"]
+    assert 1 <= len(views) <= 4
+    for number, view in enumerate(views, 1):
+        reply = client.get(run["links"]["view"], params={"number": number})
+        assert reply.headers["content-type"] == "image/png"
+        _, _, width, height = view["box"]
+        assert Image.open(BytesIO(reply.content)).size == (width * view["scale"], height * view["scale"])
+    is_problem(client.get(run["links"]["view"], params={"number": len(views) + 1}), 404, "no_such_view")
+    off = asked(client, files={"image": ("large.png", encoded(scene(900, 2304)))}, data={"views": "off"})
+    assert off["result"]["executor_evidence"]["views"] == []
+    is_problem(client.get(off["links"]["view"]), 404, "no_such_view")
+    is_problem(assess(client, data={"views": "perhaps"}), 422, "invalid_request")
+
+
 def test_file_says_how_it_was_taken_and_not_where(client: httpx.Client):
     exif = Image.Exif()
     exif[271], exif[272], exif[305] = "Maker", "Maker Z5", "Editor 3"

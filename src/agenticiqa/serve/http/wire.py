@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import Self
 
 from agenticiqa.errors import ConfigError
-from agenticiqa.state import PARTS, Part, RunMode, check_mode
+from agenticiqa.state import PARTS, Part, RunMode, ViewsMode, check_mode
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -98,6 +98,7 @@ class AssessBody(PictureRequest):
     align: Scaling = "none"
     mode: RunMode | None = Field(None, description="'direct' asks the model alone, without agents and tools")
     without: list[Part] | None = Field(None, max_length=len(PARTS), description="Parts of the work to leave out")
+    views: ViewsMode | None = Field(None, description="Closer looks at pictures that a model sees reduced")
     after: Annotated[str, Field(pattern="^[0-9a-f]{12}$")] | None = Field(
         None, description="A run of yours to ask on from: what is not given, its picture too, is as it was there"
     )

@@ -15,7 +15,7 @@ from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, 
 from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.pictures.images import check_allowed
 from agenticiqa.serve.http.store.uploads import UploadStore
-from agenticiqa.state import ExecutorOutput, ModelAnswer, ScoreConflict
+from agenticiqa.state import ExecutorOutput, ModelAnswer, ScoreConflict, View
 
 MAX_INLINE_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = 96 * 1024 * 1024
@@ -151,6 +151,7 @@ class AssessReply(BaseModel):
     findings: list[FindingReply]
     scores: list[Score]
     models: list[ModelAnswer] = Field(default_factory=list, description="where several models answered, each one's")
+    views: list[View] = Field(default_factory=list, description="closer looks at parts of a large picture, and why")
     run_id: str
     notes: list[str] = Field(default_factory=list)
 
@@ -209,6 +210,7 @@ def assess_reply(result: Assessment) -> AssessReply:
             for log in evidence.tool_logs
         ],
         models=result.models,
+        views=evidence.views,
         run_id=str(result.metadata.get("run_id", "")),
         notes=evidence.errors,
     )

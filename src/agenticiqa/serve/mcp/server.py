@@ -40,7 +40,7 @@ from agenticiqa.reports.look import thumbnail
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.serve.mcp import replies
-from agenticiqa.state import RunMode
+from agenticiqa.state import RunMode, ViewsMode
 from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -136,7 +136,7 @@ class _Verbs:
     assessor: AgenticIQA
     pictures: replies.PictureStore
 
-    async def assess_image(
+    async def assess_image(  # noqa: PLR0913, PLR0917 - the arguments of the tool
         self,
         ctx: Context[Any, Any],
         image: Annotated[str | None, Field(description="As a path on this machine or a data: URL (base64).")] = None,
@@ -149,6 +149,10 @@ class _Verbs:
         align: Scaling = "none",
         mode: Annotated[
             RunMode | None, Field(description="'direct' asks the model alone, without agents and tools.")
+        ] = None,
+        views: Annotated[
+            ViewsMode | None,
+            Field(description="Closer looks at large pictures; 'ask' lets the model ask for more, 'off' takes none."),
         ] = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
         after: Annotated[
@@ -166,6 +170,7 @@ class _Verbs:
                 regions=regions,
                 align=align,
                 mode=mode,
+                views=views,
             )
             result = await _in_thread(ctx, lambda listen: ask(on_event=listen))
             if result.status == "error":

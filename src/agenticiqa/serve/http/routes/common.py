@@ -97,7 +97,7 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
     here = f"/v1/runs/{run_id}"
     links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel", "report": f"{here}/report"}
     if kind == "assess":
-        links |= {name: f"{here}/{name}" for name in ("image", "map", "worst", "file", "smaller")}
+        links |= {name: f"{here}/{name}" for name in ("image", "map", "view", "worst", "file", "smaller")}
     else:
         links["map"] = f"{here}/map?tool=difference"
         links |= {f"{name}_{side}": f"{here}/{name}?which={side}" for name in ("image", "file") for side in "ab"}

@@ -36,7 +36,7 @@ from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import FixPreview, PictureFile, Run, RunList, SmallerFile, WorstPlace
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import with_picture_names
-from agenticiqa.state import Advice, Fix
+from agenticiqa.state import Advice, Fix, View
 from agenticiqa.tools.maps import badness_of
 from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
@@ -322,6 +322,36 @@ async def run_map(
     data = await _rendered(
         state, row.owner, lambda: screen_png(Image.fromarray(draw()), max_side), needed, named, align=align
     )
+    return Response(data, media_type="image/png", headers=CACHED)
+
+
+@router.get(
+    "/{run_id}/view",
+    summary="A closer look that a run took",
+    description="Its place and why it was taken are in `executor_evidence.views` of the result.",
+    response_class=Response,
+    responses=common.PNG,
+)
+async def run_view(
+    state: State,
+    row: common.OwnRun,
+    picture: Chosen,
+    number: Annotated[int, Query(ge=1, le=100, description="Its place in the list, from 1 on.")] = 1,
+) -> Response:
+    taken = ((row.result or {}).get("executor_evidence") or {}).get("views") or []
+    if number > len(taken):
+        raise ServiceError(404, "no_such_view", "This run took no such view.")
+    originals = [_picture(row, "reference")] if "reference" in stored_pictures(row.request) else []
+
+    def draw() -> bytes:
+        from agenticiqa.vision.views import render
+
+        image, *others = (load_image(each.path, state.pipeline.limits) for each in (picture, *originals))
+        if others and row.request.get("align") == "resize":
+            image = aligned(image, others[0])
+        return render(View.model_validate(taken[number - 1]), image, others[0] if others else None).data
+
+    data = await _rendered(state, row.owner, draw, [picture, *originals], align=row.request.get("align") == "resize")
     return Response(data, media_type="image/png", headers=CACHED)
 
 

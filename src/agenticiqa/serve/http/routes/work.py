@@ -37,7 +37,7 @@ IdempotencyKey = Annotated[
     ),
 ]
 Question = TypeVar("Question", wire.AssessBody, wire.CompareBody)
-FOLLOWED = ("regions", "backend", "backends", "align", "mode", "without", "max_replan")
+FOLLOWED = ("regions", "backend", "backends", "align", "mode", "without", "views", "max_replan")
 """What a question takes over from the run that it follows."""
 LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""

@@ -153,6 +153,7 @@ class Pipeline:
             align=fields.align,
             mode=fields.mode,
             without=fields.without,
+            views=fields.views,
             earlier=intake.earlier,
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,

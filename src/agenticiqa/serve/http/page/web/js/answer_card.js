@@ -1,5 +1,6 @@
 // The answer, in the form that suits the question.
 
+import { pictureBlob } from "./api.js";
 import { dial, readings } from "./dial.js";
 import { capital, el, fixed, percent, table } from "./dom.js";
 import { fixPreview } from "./fix_preview.js";
@@ -53,6 +54,23 @@ export function measuredCard(result) {
   const lines = result.summarizer_result?.used_evidence?.measured ?? [];
   if (!lines.length) return null;
   return el("section", { class: "evidence" }, el("h4", { class: "card-title" }, t("answer.measured")), el("ul", { class: "measured-lines" }, lines.map((line) => el("li", {}, line))));
+}
+
+/** Closer looks that the run took, each with why; null where it took none. */
+export function viewsCard(run) {
+  const views = run.result.executor_evidence?.views ?? [];
+  if (!views.length || !run.links?.view) return null;
+  const figures = views.map((view, number) => {
+    const [x, y, width, height] = view.box;
+    const picture = el("img", { alt: view.reason, loading: "lazy" });
+    pictureBlob(`${run.links.view}?number=${number + 1}`).then(
+      (blob) => { picture.src = URL.createObjectURL(blob); },
+      () => picture.remove(),
+    );
+    const place = t(`view.${view.kind}`, { width, height, x, y });
+    return el("figure", { class: "closer" }, picture, el("figcaption", {}, el("span", { class: "dim" }, place), " ", view.reason));
+  });
+  return el("section", { class: "evidence" }, el("h4", { class: "card-title" }, t("view.title")), el("p", { class: "hint" }, t("view.hint")), el("div", { class: "closer-looks" }, figures));
 }
 
 /** What to do about it, what matters most first. */

@@ -5,7 +5,7 @@ import { el, fixed, seconds, table } from "./dom.js";
 import { flawName, severityName } from "./findings.js";
 import { t } from "./words.js";
 
-export const STEPS = ["plan", "detection", "selection", "analysis", "tools", "answer"];
+export const STEPS = ["plan", "views", "detection", "selection", "analysis", "tools", "answer"];
 export const stepTitle = (step) => t(`step.${step}`);
 
 /** What is going on, for a user who waits. */
@@ -24,7 +24,7 @@ export function stepsOf(plan) {
 }
 
 export function stepContent(step, details) {
-  const views = { plan: planView, detection: detectionView, selection: selectionView, analysis: analysisView, tools: toolsView, answer: answerView };
+  const views = { plan: planView, views: viewsView, detection: detectionView, selection: selectionView, analysis: analysisView, tools: toolsView, answer: answerView };
   return views[step]?.(details) ?? null;
 }
 
@@ -38,6 +38,10 @@ function planView({ plan }) {
     ...(plan.required_tool ? [[t("plan.tools"), [plan.required_tool, ...(plan.extra_tools ?? [])].join(", ")]] : []),
   ];
   return el("dl", { class: "facts" }, facts.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
+}
+
+function viewsView({ views }) {
+  return el("ul", {}, (views ?? []).map(({ kind, box: [x, y, width, height], reason }) => el("li", {}, el("span", { class: "dim" }, t(`view.${kind}`, { width, height, x, y })), " ", reason)));
 }
 
 function named(byObject) {

@@ -1,7 +1,7 @@
 // One question and what came of it: what is being done, then the answer, with its evidence behind "Why".
 
 import { cancelRun, followRun, getJson, Problem } from "./api.js";
-import { answerCard, measuredCard, sentenceOf } from "./answer_card.js";
+import { answerCard, measuredCard, sentenceOf, viewsCard } from "./answer_card.js";
 import { comparisonCards, headlineOf } from "./comparison_card.js";
 import { el, percent, replace, seconds } from "./dom.js";
 import { fileLine } from "./file_line.js";
@@ -134,7 +134,7 @@ export class Turn {
 function cardsOf(run, firstOfThread) {
   if (run.kind === "compare") return comparisonCards(run);
   const fusion = run.result.summarizer_result?.used_evidence?.fusion;
-  return { first: [answerCard(run, firstOfThread)], evidence: [measuredCard(run.result), fusion ? fusionCard(fusion) : null].filter(Boolean) };
+  return { first: [answerCard(run, firstOfThread)], evidence: [viewsCard(run), measuredCard(run.result), fusion ? fusionCard(fusion) : null].filter(Boolean) };
 }
 
 function problemOf(run) {
