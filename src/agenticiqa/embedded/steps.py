@@ -142,13 +142,11 @@ def _with_views(task: AnswerTask, found: EmbeddedAnswer) -> EmbeddedAnswer:
     if not about or task.asked.options or found.text == UNABLE_TO_DETERMINE:
         return found
     size = task.asked.image.size
-    places = [(position_of(Box(*view.box), size), view) for view in about]
-    said = tuple(f"One place is odd, {_at(where)}: {view.reason}." for where, view in places)
-    numbers = tuple(f"View of {list(view.box)} (x, y, width, height in pixels): {view.reason}." for _, view in places)
+    said = tuple(f"One place is odd, {_at(position_of(Box(*view.box), size))}: {view.reason}." for view in about)
     sound = meaning.form == "what_is_wrong" and not task.find(GLOBAL).look.visible()
     text = said[0].removesuffix(".") if sound else found.text
     whole = tuple(sentence for sentence in found.sentences if sentence != NOTHING)
-    return replace(found, text=text, sentences=(*whole, *said), measured=(*found.measured, *numbers))
+    return replace(found, text=text, sentences=(*whole, *said))
 
 
 def _at(position: str) -> str:

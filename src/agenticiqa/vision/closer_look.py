@@ -78,7 +78,7 @@ def _candidates(
         yield box, "what looks like a face", None
     for place in odd:
         at = _around(place.box, side, side, image.size, side)
-        yield at, f"looked at because of this, if anything: {ODD[place.oddity]}", None
+        yield at, f"perhaps {ODD[place.oddity]}", None
     worst = worst_place(quality, image.size)
     if not worst.even:
         at = _around(worst.box, side, side, image.size, side)
