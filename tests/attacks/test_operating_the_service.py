@@ -265,7 +265,7 @@ def test_a_failure_is_logged_with_its_traceback_and_told_without(tmp_path, monke
 
     with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
         # Once it serves: the first assessment, which it makes by itself, is to succeed.
-        monkeypatch.setattr(Pipeline, "check_backend", defect)
+        monkeypatch.setattr(Pipeline, "check_backends", defect)
         document = is_problem(assess(client), 500, "internal")
     assert "secret" not in json.dumps(document)
     name = document["instance"].rpartition(":")[2]

@@ -43,3 +43,25 @@ def test_one_after_the_other_each_batch_is_read_once_and_few_are_kept(tmp_path, 
         table.value(max(row - 7, 0), "image")
     assert sum(read) == ROWS
     assert len(table._kept) == 2
+
+
+def test_a_stream_that_breaks_tells_it_for_every_row(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"image": [b"x"] * 40}), tmp_path / "t.parquet")
+    table = containers._Table(str(tmp_path / "t.parquet"))
+
+    def broken(_number, _column):
+        yield from ()
+
+    monkeypatch.setattr(table, "_batches", broken)
+    for row in (0, 1, 20):
+        with pytest.raises(ValueError, match=f"row {row} cannot be read"):
+            table.value(row, "image")
+
+
+def test_a_shard_above_folders_of_pictures_hides_none(tmp_path):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "a.png").write_bytes(b"")
+    (tmp_path / "old.tar").write_bytes(b"")
+    assert containers._expanded(str(tmp_path)) == [tmp_path]
+    (tmp_path / "train" / "a.png").unlink()
+    assert containers._expanded(str(tmp_path)) == [tmp_path / "old.tar"]

@@ -81,7 +81,7 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
     assert (done.json["samples"], done.json["calls"]) == (4, [20, 40])
     # Four views in each of three calls of two passes, at 800 tokens.
     assert (done.json["views"], done.json["cost_usd"]) == ("auto", [0.15, 0.492])
-    ways = (("off", [20, 40], [0.15, 0.3]), ("ask", [20, 48], [0.15, 0.616]))
+    ways = (("off", [20, 40], [0.15, 0.3]), ("ask", [20, 48], [0.15, 0.712]))
     for views, calls, cost in ways:
         told = run(
             "batch", str(manifest), "--dry-run", "--json", "--backend", "openai.gpt-4o", "--views", views,

@@ -250,3 +250,32 @@ def test_the_first_without_a_key_leaves_evidence_and_answer_to_the_others(isolat
     assert (result.status, result.metadata["backend"]["planner"]) == ("partial", "embedded")
     assert "OPENAI_API_KEY is not set" in by_name(result)["openai.gpt-4o"].error
     assert by_name(result)["embedded"].weight == 1
+
+
+def test_what_nobody_put_first_may_be_the_joint_answer(together, pair):
+    models = {
+        "one": answering("A", logprobs={"A": 0.5, "B": 0.45, "C": 0.05}),
+        "two": answering("C", logprobs={"A": 0.05, "B": 0.45, "C": 0.5}),
+    }
+    assert together(models).assess(pair.test, CHOICE).answer == "B"
+
+
+def test_words_that_choose_nothing_have_no_voice_beside_a_choice(together, pair):
+    models = {"one": answering("Yes"), "two": answering("It depends on taste")}
+    result = together(models).assess(pair.test, "Is it blurry?")
+    assert result.answer == "Yes"
+    assert by_name(result)["two"].weight == 0
+
+
+def test_an_embedded_model_that_is_asked_first_settles_the_form_for_all(isolated, pair):
+    second = answering("Good")
+    clients = {"summarizer:two": second}
+    with AgenticIQA(backends=["embedded", "two"], clients=clients) as assessor:
+        result = assessor.assess(pair.test, "What does NIQE say about the quality?")
+    assert result.status in ("ok", "partial")
+    assert by_name(result)["two"].answer == "B"
+
+
+def test_a_list_without_a_name_is_refused(isolated):
+    with pytest.raises(ConfigError, match="names no model"):
+        AgenticIQA(backends=[" "])

@@ -107,3 +107,17 @@ def test_no_view_is_larger_than_a_model_takes() -> None:
 def test_a_narrow_picture_has_no_surroundings() -> None:
     assert find_odd_places(np.zeros((100, 3000, 3), np.uint8)) == ()
     assert place_around(5, 5, 768, 768, (3000, 100)) == Box(0, 0, 768, 100)
+
+
+def test_a_line_in_a_picture_longer_than_opencv_takes() -> None:
+    pixels = np.full((300, 33_000, 3), 120, np.uint8)
+    cv2.line(pixels, (20_000, 60), (20_600, 200), (235, 235, 235), 3)
+    cv2.line(pixels, (5, 150), (32_990, 150), (20, 20, 20), 2)
+    assert all(0 <= place.box.x < 33_000 for place in find_odd_places(pixels))
+
+
+def test_beside_a_reference_a_flaw_is_told_of_once() -> None:
+    pixels, _ = flawed("scratch")
+    views = plan_views(opened(pixels), reference=opened(ground()))
+    assert [view.kind for view in views].count("difference") == 1
+    assert all(view.oddity is None for view in views if view.kind == "difference")

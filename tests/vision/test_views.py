@@ -98,3 +98,9 @@ def test_the_label_says_that_it_is_a_part_where_and_how_large() -> None:
     label = view_label(2, View(box=(10, 20, 300, 200), scale=2, reason="x"), (6000, 4000))
     for words in ("view 2", "part of the test image", "300×200", "x 10, y 20", "6000×4000", "enlarged 2 times"):
         assert words in label
+
+
+@pytest.mark.parametrize("box", [(10, 10, 1, 40), (10, 10, 40, 1), (0, 0, 160, 120)])
+def test_a_difference_of_any_place_can_be_drawn(image, box) -> None:
+    shown = render(View(kind="difference", box=box, reason="x"), image, image)
+    assert (shown.rgb == 128).all()

@@ -7,6 +7,7 @@ travels between processes is small, and nothing is unpacked to disk.
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 import threading
 from bisect import bisect_right
@@ -68,10 +69,10 @@ def _expanded(source: str) -> list[Path]:
     if source.lower().endswith((*TAR, *PARQUET)) and is_pattern(source):
         return [Path(each) for each in sorted(glob(source))] or [path]
     if path.is_dir() and not is_dataset(path):
-        files = sorted(each for each in path.iterdir() if each.is_file())
+        shards = sorted(each for each in path.iterdir() if each.suffix.lower() in (*TAR, *PARQUET) and each.is_file())
         # A folder of pictures stays one, whatever else lies in it.
-        if not any(format_named(each.name) for each in files):
-            return [each for each in files if each.suffix.lower() in (*TAR, *PARQUET)] or [path]
+        if shards and not any(format_named(name) for _, _, names in os.walk(path) for name in names):
+            return shards
     return [path]
 
 
@@ -226,7 +227,12 @@ class _Table:
                 self._stream = self._batches(number, column)
                 self._kept.clear()
             while row >= self._next:
-                batch = next(self._stream)
+                try:
+                    batch = next(self._stream)
+                except Exception as error:
+                    # A stream that broke gives nothing more: the next row begins anew.
+                    self._reading = None
+                    raise ValueError(f"row {row} cannot be read ({str(error) or 'it ends before'})") from error
                 self._kept.append((self._next, batch))
                 self._next += len(batch)
             first, batch = next(each for each in reversed(self._kept) if each[0] <= row)

@@ -19,7 +19,7 @@ from agenticiqa.nodes.prompts import SHIPPED, read_prompts
 from agenticiqa.nodes.run_context import EMBEDDED
 from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.config import ROLES, PipelineSettings, Settings, load_settings
-from agenticiqa.state import MOST_VIEWS, VIEW_CALLS, RunMode, ViewsMode
+from agenticiqa.state import ASKED_VIEWS, MOST_VIEWS, VIEW_CALLS, RunMode, ViewsMode
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vlm_client import TokenUsage
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -230,7 +230,8 @@ def estimate(job: BatchJob, samples: int) -> CostEstimate:
     one_pass = sum((costs[role] or 0.0) * per_pass[role] for role in job.backends)
     # Tools are chosen without views.
     with_views = {**per_pass, "executor": per_pass.get("executor", 0) - ("tools" not in pipeline.without)}
-    shown = 0.0 if views == "off" else sum((more[role] or 0.0) * with_views[role] * MOST_VIEWS for role in more)
+    most_views = 0 if views == "off" else MOST_VIEWS + (ASKED_VIEWS if asked else 0)
+    shown = sum((more[role] or 0.0) * with_views[role] * most_views for role in more)
     one_ask = sum(of.get("executor") or 0.0 for of in (costs, *[more] * MOST_VIEWS))
     most = (one_pass + shown) * passes + asked * one_ask
     return CostEstimate(both_calls, (round(one_pass * samples, 4), round(most * samples, 4)))

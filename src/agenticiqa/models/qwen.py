@@ -103,7 +103,8 @@ class QwenVLMClient(RichVLMClient):
         self.model = known_provider("qwen").model_id(model)
         self.adapter = adapter_at(settings.adapter) if settings.adapter else None
         self.settings = settings
-        self.sees_side = settings.max_image_side or known_provider("qwen").sees_side
+        known = known_provider("qwen").sees_side
+        self.sees_side = min(known, settings.max_image_side or known)
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
         self._grammars: Any = None

@@ -111,6 +111,9 @@ def join(
     """
     choices = tuple(form.options) or (("Yes", "No") if is_yes_no(form.query) else ())
     able = [each.backend for each in said if each.value.answer != UNABLE_TO_DETERMINE]
+    # Beside a choice, words that make none have no voice.
+    chosen = [each.backend for each in said if each.value.logprobs or each.value.answer in choices]
+    able = [name for name in able if name in chosen] or able
     weights = settings.weight_of(able or [each.backend for each in said])
     voices = [
         _Voice(
@@ -143,11 +146,12 @@ def join(
         # Of those that say the same, the weightiest speaks.
         return far, -voice.weight
 
-    nearest = min(counted, key=distance).said
+    voice = min(counted, key=distance)
+    nearest, is_said = voice.said, not rating and voice.choice == best
     lost = [f"{name} gave no answer ({error.kind}): this one is of the others." for name, error in failed.items()]
     answer = replace(
         joint,
-        answer=best if rating else nearest.answer,
+        answer=nearest.answer if is_said else best,
         reasoning=nearest.reasoning,
         advice=nearest.advice,
         measured=nearest.measured,

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -224,11 +224,16 @@ class RunContext:
 
     @property
     def sees_side(self) -> int:
-        """Up to which longer side the executor's model sees a picture as it is; no view is larger."""
-        return self._clients_of("executor")[0].sees_side
+        """Up to which longer side every model that is shown views sees a picture as it is; no view is larger."""
+        sides = [self._clients_of("executor")[0].sees_side]
+        for role in self.settings.answering:
+            # One that cannot be reached says so when it is asked.
+            with suppress(AgenticIQAError):
+                sides.append(self._clients_of(role)[0].sees_side)
+        return min(sides)
 
     def planned_views(self, state: AgenticIQAState) -> tuple[View, ...]:
-        """The closer looks by rule, chosen once per run: none of a picture that the executor's model sees whole."""
+        """The closer looks by rule, chosen once per run: none of a picture that all models see whole."""
         with self._lock:
             if self._views is None:
                 self._views = self._plan_views(state)

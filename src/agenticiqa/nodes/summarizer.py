@@ -37,7 +37,7 @@ from agenticiqa.state import (
     ScoreConflict,
     SummarizerOutput,
 )
-from agenticiqa.vlm_client import Mode, ModelRequest, TypedBackend
+from agenticiqa.vlm_client import Mode, ModelReply, ModelRequest, TypedBackend
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 # The documents put should_replan and the two templates here.
@@ -132,7 +132,7 @@ class _Summary:
             self.plan.query_type, self.mode, self.evidence_summary,
             self.state["image_path"], self.state.get("reference_path"),
         )  # fmt: skip
-        step = Step("answer", self._request, self.form.parse, self._typed_answer, log_context=self.evidence_summary)
+        step = Step("answer", self._request, self._parsed, self._typed_answer, log_context=self.evidence_summary)
         try:
             said, failed = ask_each(self.context, self.asked, step)
         except AgenticIQAError as error:
@@ -144,6 +144,10 @@ class _Summary:
         confidence = 1.0 if bare else settings.pipeline.fusion.class_confidence
         self.joint = join(self.form, said, failed, settings.summarizer, self._rated, confidence)
         return self._conclude(Answered(self.joint.answer, ", ".join(settings.answering.values())))
+
+    def _parsed(self, reply: ModelReply) -> ParsedAnswer:
+        """By the form at that time: an embedded model that is asked first may have settled another one."""
+        return self.form.parse(reply)
 
     def _request(self) -> ModelRequest:
         scores, distortions = self.evidence.quality_scores, self._distortions()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from agenticiqa.errors import BackendUnavailableError, ImageError, RegionError
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.pictures.inputs import aligned
 from agenticiqa.pictures.regions import overlay
 from agenticiqa.reports import look
 from agenticiqa.reports.scale import fusion_chart, score_scale
@@ -108,6 +109,9 @@ def _views(item: ReportItem) -> str:
         with suppress(ImageError, RegionError):
             names = [name for name in (result.image_path, result.reference_path) if name]
             picture, *others = (result.open_picture(name, item.limits) for name in names)
+            if others and others[0].size != picture.size:
+                # So it was looked at: a reference of another size is refused otherwise.
+                picture = aligned(picture, others[0])
             shown = look.thumbnail(render(view, picture, others[0] if others else None), item.side)
             figures.append(look.figure(shown, f"{view.place_text}: {view.reason}"))
     if not figures:

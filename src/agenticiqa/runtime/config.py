@@ -547,6 +547,8 @@ def roles_named(backend: str | None, backends: str | Sequence[str] | None = None
     {'backend': 'openai.gpt-4o', 'fallback_backend': 'embedded'}
     """
     names = backend_names(backends or ())
+    if backends and not names:
+        raise ConfigError(f"backends={backends!r} names no model.", hint="Write for example openai.gpt-4o,embedded.")
     if backend is not None:
         roles: dict[str, dict[str, Any]] = {role: {"backend": backend} for role in ROLES}
     else:

@@ -58,7 +58,11 @@ def plan_views(
     if reference is not None and reference.size == image.size and chosen:
         # Beside a reference the first place is shown as it differs, too; one place fewer then.
         first = chosen[0].model_copy(
-            update={"kind": "difference", "reason": f"how it differs from the reference there ({chosen[0].reason})"}
+            update={
+                "kind": "difference",
+                "oddity": None,
+                "reason": f"how it differs from the reference there ({chosen[0].reason})",
+            }
         )
         chosen = [chosen[0], first, *chosen[1 : MOST_VIEWS - 1]]
     return tuple(chosen)

@@ -34,6 +34,8 @@ ALIKE, FAR = 0.6, 512
 """Share of the clearest place's strength from which on another is like it; pixels from which on it is elsewhere."""
 MOST_PEAKS, MOST_LINES = 24, 400
 """How many places of a map, and lines, are looked at."""
+MOST_REMAPPED = 32_766
+"""Pixels of a side that OpenCV can follow a line in."""
 SMALLEST = 4 * TILE
 """A shorter side than this has no surroundings to differ from."""
 
@@ -208,7 +210,14 @@ def _scratch(grey: UInt8Image, x1: float, y1: float, x2: float, y2: float) -> Od
         x1 + along * (x2 - x1) - across * (y2 - y1) / length,
         y1 + along * (y2 - y1) + across * (x2 - x1) / length,
     )
-    strip = cv2.remap(grey, left.astype(np.float32), top.astype(np.float32), cv2.INTER_LINEAR).astype(np.float32)
+    # Cut out first: OpenCV takes no picture with a side above 32,766 pixels here.
+    column, row = max(0, int(left.min()) - 1), max(0, int(top.min()) - 1)
+    around = grey[row : int(top.max()) + 3, column : int(left.max()) + 3]
+    box = Box(int(min(x1, x2)), int(min(y1, y2)), int(abs(x2 - x1)) + 1, int(abs(y2 - y1)) + 1)
+    if max(around.shape) > MOST_REMAPPED:
+        return OddPlace("scratch", box, 0.0)
+    places = ((left - column).astype(np.float32), (top - row).astype(np.float32))
+    strip = cv2.remap(around, *places, cv2.INTER_LINEAR).astype(np.float32)
     # It wanders by some pixels: at each point it is looked for within reach of the middle.
     middle, one, other = strip[:, 10:23], np.median(strip[:, :10], axis=1), np.median(strip[:, 23:], axis=1)
     ground, uneven = (one + other) / 2, np.abs(one - other) / 2
@@ -224,5 +233,4 @@ def _scratch(grey: UInt8Image, x1: float, y1: float, x2: float, y2: float) -> Od
             constant = 12 / (6 + float(np.std(own[clear])))
             value = float(clear.mean()) * min(2.0, float(np.median(peak[clear])) / 50) * constant
             clearest = max(clearest, value * min(1.5, length / 300))
-    box = Box(int(min(x1, x2)), int(min(y1, y2)), int(abs(x2 - x1)) + 1, int(abs(y2 - y1)) + 1)
     return OddPlace("scratch", box, clearest)

@@ -124,7 +124,9 @@ def with_gamma(pixels: UInt8Image, exponent: float) -> UInt8Image:
 def difference(pixels: UInt8Image, original: UInt8Image) -> UInt8Image:
     """Signed, around grey; a small shift of the whole place is taken out first."""
     own, other = (np.ascontiguousarray(luma(each)) for each in (pixels, original))
-    (right, down), _ = cv2.phaseCorrelate(other, own, cv2.createHanningWindow(own.shape[::-1], cv2.CV_32F))
+    right = down = 0.0
+    if min(own.shape) > 2 * MOST_SHIFT:
+        (right, down), _ = cv2.phaseCorrelate(other, own, cv2.createHanningWindow(own.shape[::-1], cv2.CV_32F))
     if 0.5 <= max(abs(right), abs(down)) <= MOST_SHIFT:
         moved = np.array([[1, 0, round(right)], [0, 1, round(down)]], np.float32)
         original = np.asarray(

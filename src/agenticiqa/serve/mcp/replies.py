@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError
 from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.pictures.images import check_allowed
+from agenticiqa.serve.http.problems import without_addresses
 from agenticiqa.serve.http.store.uploads import UploadStore
 from agenticiqa.state import ExecutorOutput, ModelAnswer, ScoreConflict, View
 
@@ -209,7 +210,10 @@ def assess_reply(result: Assessment) -> AssessReply:
             Score(tool=log.tool, raw=log.raw_score, calibrated=log.calibrated_score, error=log.error)
             for log in evidence.tool_logs
         ],
-        models=result.models,
+        models=[
+            each.model_copy(update={"error": without_addresses(each.error)}) if each.error else each
+            for each in result.models
+        ],
         views=evidence.views,
         run_id=str(result.metadata.get("run_id", "")),
         notes=evidence.errors,

@@ -318,7 +318,7 @@ def _luma(picture: Picture, start: int, stop: int) -> Array:
 def _block_scores(normalised: Array) -> tuple[Array, Array, Array, Array]:
     """Each block's share of the score, and whether it is active, impaired and noisy; rows × columns of blocks."""
     rows, columns = normalised.shape[0] // PIQE_BLOCK, normalised.shape[1] // PIQE_BLOCK
-    whole = normalised[: rows * PIQE_BLOCK, : columns * PIQE_BLOCK].reshape(rows, PIQE_BLOCK, -1)
+    whole = normalised[: rows * PIQE_BLOCK, : columns * PIQE_BLOCK].reshape(rows, PIQE_BLOCK, columns * PIQE_BLOCK)
     # Sums of each block's columns: all its variances follow from them.
     sums, squares = (each.sum(axis=1).reshape(rows, columns, PIQE_BLOCK) for each in (whole, whole * whole))
     variance = _variance(sums, squares, PIQE_BLOCK)

@@ -242,9 +242,6 @@ def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **m
 
 
 def _presentable_result(result: Assessment | Comparison, intake: Intake[Any]) -> dict[str, Any]:
-    for one in (result.a, result.b) if isinstance(result, Comparison) else (result,):
-        for model in one.models if one else []:
-            model.error = without_addresses(model.error) if model.error else None
     sent = {name: picture.name for name, picture in intake.pictures.items()}
     return with_picture_names(presentable(result, _names(intake.pictures)), sent)
 
@@ -258,7 +255,10 @@ def _cleaned(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return _replaced(value, names)
     if isinstance(value, dict):
-        return {_replaced(str(key), names): _cleaned(each, names) for key, each in value.items()}
+        cleaned = {_replaced(str(key), names): _cleaned(each, names) for key, each in value.items()}
+        if isinstance(cleaned.get("error"), str):
+            cleaned["error"] = without_addresses(cleaned["error"])
+        return cleaned
     if isinstance(value, list):
         return [_cleaned(each, names) for each in value]
     return value
