@@ -7,6 +7,7 @@ import json
 import subprocess
 from contextlib import ExitStack
 from io import BytesIO
+from itertools import permutations
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,9 @@ import pytest
 from PIL import Image
 
 from agenticiqa.errors import AuthenticationError
+from agenticiqa.runtime.config import load_settings
 from agenticiqa.serve.http.page.files import EXAMPLES
+from agenticiqa.serve.http.work.pipeline_work import MOST_OF_SEVERAL, Pipeline
 from cli.model_server import ModelServer
 from support.http_service import (
     PICTURE,
@@ -310,3 +313,14 @@ def test_a_reference_of_another_size_is_refused_or_the_picture_scaled_to_it(clie
     drawn = client.get(run["links"]["map"], params={"tool": "SSIM", "region": "corner"})
     assert Image.open(BytesIO(drawn.content)).size == (20, 16)
     is_problem(assess(client, data={"align": "stretch"}), 422, "invalid_request")
+
+
+def test_few_assessors_of_several_models_are_kept(isolated):
+    names = ("openai.a", "openai.b", "openai.c", "openai.d")
+    settings = load_settings(overrides={"providers.openai.api_key": "sk-x"}, environment={})
+    pipeline = Pipeline(settings, names)
+    for several in permutations(names):
+        pipeline.assessor(None, several)
+    assert pipeline.assessor(None, several) is pipeline.assessor(None, several)
+    assert len(pipeline._assessors) == MOST_OF_SEVERAL
+    pipeline.close()

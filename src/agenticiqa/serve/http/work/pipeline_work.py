@@ -34,6 +34,9 @@ from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.tools.needs import assessing_need, measuring_need
 from agenticiqa.vlm_client import VLMClient
 
+MOST_OF_SEVERAL = 16
+"""Assessors with several models that are kept."""
+
 
 class Pipeline:
     """Assessors by backend, made when first asked for and kept."""
@@ -69,6 +72,10 @@ class Pipeline:
                 self._assessors[named] = AgenticIQA(
                     backend, backends=backends, settings=self.settings, clients=clients, only_allowed_roots=True
                 )
+            of_several = [each for each in self._assessors if len(each) > 1]
+            if len(of_several) > MOST_OF_SEVERAL:
+                # Callers may name several models in very many orders. A run that goes on keeps its assessor.
+                del self._assessors[of_several[0]]
             return self._assessors[named]
 
     def warm_up(self, picture: StoredPicture) -> None:
