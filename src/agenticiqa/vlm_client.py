@@ -143,6 +143,14 @@ Images = PictureInput | LabelledImage | Sequence[PictureInput | LabelledImage] |
 
 
 @dataclass(frozen=True)
+class ReplyTool:
+    """A tool that a model is offered to call with its reply."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
 class ModelRequest:
     """One question to a model."""
 
@@ -157,6 +165,8 @@ class ModelRequest:
     top_p: float | None = None
     max_tokens: int = 1024
     timeout_s: float = 120.0
+    tool: ReplyTool | None = None
+    """Backends with tool calling have the model call it: its arguments, which the schema describes, are the reply."""
 
     @property
     def full_prompt(self) -> str:

@@ -25,7 +25,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from scripted_server import Answer, ScriptedServer
-from wire import KEY
+from wire import CALLED_PLACE, KEY, WRITTEN_PLACE
 
 from support.scripted import (
     STEP_PHRASES,
@@ -115,7 +115,29 @@ USAGE = {
     "promptTokenCount": 120,
     "candidatesTokenCount": 9,
 }
+
+
+def _tool_calls(*calls: tuple[str, Any], words: str = "") -> dict[str, Any]:
+    """What is called where a closer look is offered as a tool; ``words`` of the question choose another fixture."""
+    match = {"systemMessage": STEP_PHRASES["views"], "toolName": "look_closer"}
+    called = [{"name": name, "arguments": arguments} for name, arguments in calls]
+    return {
+        "match": {**match, **({"userMessage": words} if words else {})},
+        "response": {"toolCalls": called, "usage": USAGE} if called else {"content": "It looks fine.", "usage": USAGE},
+    }
+
+
 AIMOCK_FIXTURES: list[dict[str, Any]] = [
+    _tool_calls(("look_elsewhere", views_reply(CALLED_PLACE)), words="call an unknown tool"),
+    _tool_calls(("look_closer", "{'views': 1"), words="call with damaged arguments"),
+    _tool_calls(("look_closer", {"views": [{"kind": "noise"}]}), words="call with half of a place"),
+    _tool_calls(("look_closer", views_reply((5000, 5000, 9, 9))), words="call for a place outside"),
+    _tool_calls(words="call no tool"),
+    {
+        "match": {"systemMessage": STEP_PHRASES["views"], "userMessage": "refuse to call"},
+        "response": {"content": "", "finishReason": "content_filter"},
+    },
+    _tool_calls(("look_closer", views_reply(CALLED_PLACE)), ("look_closer", views_reply((0, 0, 9, 9)))),
     {
         "match": {"userMessage": "please slow down"},
         "response": {"error": {"message": "Too many requests", "type": "x"}, "status": 429, "retryAfter": 7},
@@ -146,7 +168,7 @@ AIMOCK_FIXTURES: list[dict[str, Any]] = [
         for words, reply in {
             "Answer with JSON": answer_reply("A"),
             STEP_PHRASES["plan"]: plan_reply(),
-            STEP_PHRASES["views"]: views_reply((100, 50, 200, 100)),
+            STEP_PHRASES["views"]: views_reply(WRITTEN_PLACE),
             STEP_PHRASES["detection"]: detection_reply(),
             STEP_PHRASES["analysis"]: analysis_reply(),
             STEP_PHRASES["selection"]: selection_reply(("Global", "Blurs", "sharpness")),

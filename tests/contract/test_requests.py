@@ -13,7 +13,7 @@ from scripted_server import Answer
 from wire import KEY, WIRES, Wire
 
 from agenticiqa.errors import AuthenticationError, RateLimitError, RequestRejectedError
-from agenticiqa.vlm_client import ModelRequest
+from agenticiqa.vlm_client import ModelRequest, ReplyTool
 
 pytestmark = pytest.mark.contract
 
@@ -98,6 +98,59 @@ def test_google_request(scripted):
     assert settings["responseMimeType"] == "application/json"
     assert settings["responseJsonSchema"]["required"] == ["final_answer", "why"]
     assert list(settings["thinkingConfig"].values()) == [0]
+
+
+OFFERED = ModelRequest(user="look", schema=Verdict, tool=ReplyTool("decide", "Decides."), timeout_s=20)
+TOOL_CHOICES = {
+    "openai": "required",
+    "anthropic": {"type": "tool", "name": "decide", "disable_parallel_tool_use": True},
+    "google": {"functionCallingConfig": {"mode": "ANY"}},
+}
+
+
+@pytest.mark.parametrize("name", TOOL_CHOICES)
+def test_a_tool_is_offered_in_the_providers_own_form(scripted, name):
+    server = scripted(Answer(WIRES[name].good(TEXT)))
+    WIRES[name].make(server.url).complete(OFFERED)
+    body = server.asked[0].body
+    (offered,) = body["tools"]
+    tool = offered["function"] if name == "openai" else offered
+    (tool,) = offered["functionDeclarations"] if name == "google" else [tool]
+    (form,) = (value for key, value in tool.items() if "parameters" in key or key == "input_schema")
+    assert (tool["name"], tool["description"]) == ("decide", "Decides.")
+    assert form["required"] == ["final_answer", "why"]
+    assert body["toolConfig" if name == "google" else "tool_choice"] == TOOL_CHOICES[name]
+    # No provider takes an enforced schema beside a tool that must be called.
+    assert not {"response_format", "output_config"} & {*body}
+    assert "responseMimeType" not in body.get("generationConfig", {})
+    assert WIRES[name].parts(body)[-1] == ("text", "look")
+
+
+def test_a_compatible_server_is_offered_no_tool(scripted):
+    server = scripted(Answer(WIRES["compatible"].good(TEXT)))
+    reply = WIRES["compatible"].make(server.url).complete(OFFERED)
+    assert "tools" not in server.asked[0].body
+    assert server.asked[0].body["response_format"]["type"] == "json_schema"
+    assert (reply.text, reply.notes) == (TEXT, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("openai", "This model does not support tools."),
+        ("anthropic", "tool_choice forces tool use, which this model does not support."),
+        ("google", "Function calling is not enabled for models/gemma-3"),
+    ],
+)
+def test_refused_tools_give_way_to_the_schema_from_then_on(scripted, name, words):
+    wire = WIRES[name]
+    server = scripted(Answer(wire.error(words), status=400), Answer(wire.good(TEXT)))
+    client = wire.make(server.url)
+    replies = [client.complete(OFFERED) for _ in range(2)]
+    assert [reply.text for reply in replies] == [TEXT, TEXT]
+    assert replies[0].notes == (f"{client.model} does not take tool calls",)
+    assert [("tools" in asked.body) for asked in server.asked] == [True, False, False]
+    assert "final_answer" in json.dumps(server.asked[-1].body)
 
 
 def test_a_schema_with_free_keys_is_not_called_strict(scripted):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from wire import WIRES, Wire
+from wire import CALLED_PLACE, KEY, WIRES, WRITTEN_PLACE, Wire
 
 from agenticiqa import AgenticIQA
 from agenticiqa.runtime.config import load_settings
@@ -87,7 +87,10 @@ def test_the_pictures_on_the_wire_are_exactly_the_planned_views(tap, wire, large
         image = given.open_picture(large)
     assert result.status in ("ok", "partial"), result.error
     views = result.executor_evidence.views
-    assert [view.box for view in views if view.chosen_by == "model"] == [(100, 50, 200, 100)]
+    (asked, *_) = [body for body in tap.bodies if "ask for closer looks" in (wire.system(body) or "")]
+    assert ("tools" in asked) == (wire.name != "compatible")
+    place = CALLED_PLACE if "tools" in asked else WRITTEN_PLACE
+    assert [view.box for view in views if view.chosen_by == "model"] == [place]
     expected = [render(view, image).data for view in views]
     for phrase in ("find the distortions that are visible", "judge how badly it shows"):
         (body,) = [body for body in tap.bodies if phrase in (wire.system(body) or "")]
@@ -123,11 +126,55 @@ def test_a_picture_that_is_seen_whole_travels_alone(aimock, wire, large) -> None
     assert "views" not in {call["step"] for call in result.metadata["call_log"]}
 
 
-def test_llama_cpp_takes_views_and_may_ask_for_them(llama_server, large) -> None:
+CALLING = [name for name, wire in WIRES.items() if wire.client.calls_tools]
+
+
+@pytest.mark.parametrize("name", CALLING)
+@pytest.mark.parametrize(
+    "words",
+    ["an unknown tool", "with damaged arguments", "with half of a place", "for a place outside"],
+)
+def test_a_tool_call_that_cannot_be_met_is_asked_for_again_and_costs_the_request_alone(tap, large, name, words) -> None:
+    with assessor_for(WIRES[name].make(tap.url, max_image_side=512)) as given:
+        result = given.assess(large, f"Rate the quality. call {words}", views="ask", max_replan_iterations=0)
+    assert (result.status, result.answer) == ("partial", "C")
+    assert [error[:7] for error in result.executor_evidence.errors] == ["views: "]
+    assert {view.chosen_by for view in result.executor_evidence.views} == {"rule"}
+    asked = [body for body in tap.bodies if "ask for closer looks" in (WIRES[name].system(body) or "")]
+    assert [("tools" in body, "ONLY valid JSON" in json.dumps(body)) for body in asked] == [
+        (True, False),
+        (True, True),
+        (True, True),
+    ]
+
+
+@pytest.mark.parametrize("name", CALLING)
+def test_a_refused_tool_call_costs_the_request_alone(tap, large, name) -> None:
+    with assessor_for(WIRES[name].make(tap.url, max_image_side=512)) as given:
+        result = given.assess(large, "Rate the quality. refuse to call", views="ask", max_replan_iterations=0)
+    assert (result.status, result.answer) == ("partial", "C")
+    assert "declined" in result.executor_evidence.errors[0]
+
+
+@pytest.mark.parametrize("name", CALLING)
+def test_a_server_that_calls_no_tool_is_asked_by_schema_from_then_on(tap, large, name) -> None:
+    with assessor_for(WIRES[name].make(tap.url, max_image_side=512)) as given:
+        result = given.assess(large, "Rate the quality. call no tool", views="ask", max_replan_iterations=0)
+    assert result.status in ("ok", "partial"), result.error
+    assert result.executor_evidence.errors == []
+    assert [view.box for view in result.executor_evidence.views if view.chosen_by == "model"] == [WRITTEN_PLACE]
+    asked = [body for body in tap.bodies if "ask for closer looks" in (WIRES[name].system(body) or "")]
+    assert [("tools" in body) for body in asked] == [True, False, False]
+
+
+@pytest.mark.parametrize("provider", ["compatible", "openai"])
+def test_llama_cpp_takes_views_and_may_ask_for_them(llama_server, large, provider) -> None:
+    """With this model's template it takes tools and ignores them: the OpenAI client finds that out."""
     overrides = {
-        "backend": f"compatible.{llama_server.model}",
-        "providers.compatible.base_url": llama_server.base_url,
-        "providers.compatible.max_image_side": 400,
+        "backend": f"{provider}.{llama_server.model}",
+        f"providers.{provider}.base_url": llama_server.base_url,
+        f"providers.{provider}.api_key": KEY,
+        f"providers.{provider}.max_image_side": 400,
         **{f"{role}.max_tokens": 6000 for role in ("planner", "executor", "summarizer")},
     }
     with AgenticIQA(settings=load_settings(overrides=overrides, environment={}), record=False) as given:
@@ -137,4 +184,5 @@ def test_llama_cpp_takes_views_and_may_ask_for_them(llama_server, large) -> None
     steps = [call["step"] for call in result.metadata["call_log"]]
     assert "views" in steps
     assert steps.count("views") <= 6
+    assert not any(error.startswith("views") for error in result.executor_evidence.errors)
     assert "detection" in steps

@@ -15,6 +15,8 @@ from agenticiqa.models.transport import TransportClient
 from agenticiqa.runtime.config import ProviderSettings
 
 KEY = "test-key-0123456789"
+CALLED_PLACE, WRITTEN_PLACE = (100, 50, 200, 100), (300, 200, 150, 120)
+"""Where a model of aimock asks to look closer: by a tool call, and as JSON where it is offered no tool."""
 
 
 @dataclass(frozen=True)

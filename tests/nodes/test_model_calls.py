@@ -24,7 +24,16 @@ from agenticiqa.nodes import model_calls
 from agenticiqa.nodes.model_calls import CallLog, ModelCaller, Step, parse_as, parse_json_object
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.runtime.cache import DiskCache
-from agenticiqa.vlm_client import Images, LabelledImage, ModelReply, ModelRequest, TypedBackend, VLMClient, labelled
+from agenticiqa.vlm_client import (
+    Images,
+    LabelledImage,
+    ModelReply,
+    ModelRequest,
+    ReplyTool,
+    TypedBackend,
+    VLMClient,
+    labelled,
+)
 from support.scripted import RichScriptedClient
 
 BAD_REPLIES = ["", "no JSON", "[1]", '{"number": ', '{"number": "x"}', '{"other": 1}', '{"a":' * 100_000, "null"]
@@ -291,6 +300,15 @@ def test_the_same_request_is_asked_once(cache: DiskCache, pair: Any) -> None:
     assert len(client.prompts) == 1
     assert [record.cached for record in given.calls.records] == [False, True]
     assert given.calls.records[1].cost_usd == 0.0
+
+
+def test_an_offered_tool_does_not_change_the_key(cache: DiskCache, pair: Any) -> None:
+    """A reply is the same JSON whichever way it was asked for: replies that are stored stay known."""
+    client = Replies('{"number": 4}')
+    given = asker(client, cache=cache)
+    for tool in (None, ReplyTool("count", "Counts.")):
+        given.ask(prompted(request_for(load_image(pair.test), tool=tool), parse_as(Number)))
+    assert len(client.prompts) == 1
 
 
 def test_a_copy_of_the_picture_is_the_same_picture(cache: DiskCache, pair: Any, tmp_path: Path) -> None:

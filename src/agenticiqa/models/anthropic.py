@@ -16,6 +16,7 @@ class AnthropicVLMClient(TransportClient):
     """Messages with structured output where the model and the schema allow it."""
 
     provider = "anthropic"
+    calls_tools = True
 
     def _make_sdk_client(self) -> sdk.Anthropic:
         import anthropic
@@ -26,7 +27,7 @@ class AnthropicVLMClient(TransportClient):
         import anthropic
 
         message = self._send(anthropic, self._sdk.messages.create, self._arguments(call), call)
-        return self._reply(message)
+        return self._reply(message, call)
 
     def _arguments(self, call: Call) -> dict[str, Any]:
         # Enforced only where the schema has no free maps: this provider wants every object closed.
@@ -35,7 +36,8 @@ class AnthropicVLMClient(TransportClient):
         for label, image in call.images:
             source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
             content += [{"type": "text", "text": f"{label}:"}, {"type": "image", "source": source}]
-        content.append({"type": "text", "text": call.user_text(JsonMode.SCHEMA if schema else JsonMode.PROMPT)})
+        enforced = schema or call.tool
+        content.append({"type": "text", "text": call.user_text(JsonMode.SCHEMA if enforced else JsonMode.PROMPT)})
         arguments: dict[str, Any] = {
             "model": self.model,
             "max_tokens": call.request.max_tokens,
@@ -44,12 +46,16 @@ class AnthropicVLMClient(TransportClient):
         if call.request.system:
             arguments["system"] = call.request.system
         output = {"format": {"type": "json_schema", "schema": schema.schema}} if schema else None
-        extra = {"temperature": call.temperature, "top_p": call.top_p, "output_config": output}
+        extra: dict[str, Any] = {"temperature": call.temperature, "top_p": call.top_p, "output_config": output}
+        if call.tool:
+            tool, form = call.tool
+            extra["tools"] = [{"name": tool.name, "description": tool.description, "input_schema": form.schema}]
+            extra["tool_choice"] = {"type": "tool", "name": tool.name, "disable_parallel_tool_use": True}
         # Which of these are parameters of the SDK differs between its versions; the wire format has them all.
         arguments["extra_body"] = {name: value for name, value in extra.items() if value is not None}
         return arguments
 
-    def _reply(self, message: Any) -> ModelReply:
+    def _reply(self, message: Any, call: Call) -> ModelReply:
         blocks = getattr(message, "content", None)
         if not isinstance(blocks, list):
             raise BadResponseError(
@@ -60,10 +66,15 @@ class AnthropicVLMClient(TransportClient):
             )
         texts: list[Any] = [getattr(block, "text", None) for block in blocks if getattr(block, "type", None) == "text"]
         wrong = next((text for text in texts if not isinstance(text, str)), None)
+        tool_calls = [
+            (getattr(block, "name", None), getattr(block, "input", None))
+            for block in blocks
+            if getattr(block, "type", None) == "tool_use"
+        ]
         reason = getattr(message, "stop_reason", None)
         text = checked_text(
             self.backend,
-            "".join(texts) if wrong is None else wrong,
+            self._said(call, "".join(texts) if wrong is None else wrong, tool_calls),
             truncated=reason in ("max_tokens", "model_context_window_exceeded"),
             refusal="its safety rules stopped it" if reason in ("refusal", "content_filter") else None,
         )

@@ -13,6 +13,8 @@ class CompatibleVLMClient(OpenAIVLMClient):
     max_tokens_parameter = "max_tokens"
     image_detail = None
     schema_limits = True
+    # Many of these servers take tools and do nothing with them; a schema they enforce.
+    calls_tools = False
 
 
 PROVIDER = Provider(

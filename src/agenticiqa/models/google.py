@@ -32,6 +32,7 @@ class GoogleVLMClient(transport.TransportClient):
     """Gemini with structured output and, where the model gives them, token log-probabilities."""
 
     provider = "google"
+    calls_tools = True
 
     def _make_sdk_client(self) -> genai.Client:
         from google import genai
@@ -82,6 +83,14 @@ class GoogleVLMClient(transport.TransportClient):
             config.response_mime_type = "application/json"
         if call.json_mode is transport.JsonMode.SCHEMA and call.schema is not None:
             config.response_json_schema = call.schema.schema
+        if call.tool:
+            tool, form = call.tool
+            function = types.FunctionDeclaration(
+                name=tool.name, description=tool.description, parameters_json_schema=form.schema
+            )
+            config.tools = [types.Tool(function_declarations=[function])]
+            mode = types.FunctionCallingConfig(mode=types.FunctionCallingConfigMode.ANY)
+            config.tool_config = types.ToolConfig(function_calling_config=mode)
         # Hidden thoughts count against the reply's token limit: a short JSON answer would be cut off before it starts.
         if known_provider(self.provider).may_skip_thinking(self.model) and Feature.THINKING_BUDGET not in call.without:
             config.thinking_config = types.ThinkingConfig(thinking_budget=0)
@@ -92,7 +101,8 @@ class GoogleVLMClient(transport.TransportClient):
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
         reason = _name(candidate.finish_reason) if candidate else ""
         refusal = _name(blocked) if blocked else reason if reason in REFUSALS else None
-        text = transport.checked_text(self.backend, _text(candidate), truncated=reason == "MAX_TOKENS", refusal=refusal)
+        said = self._said(call, _text(candidate), _tool_calls(candidate))
+        text = transport.checked_text(self.backend, said, truncated=reason == "MAX_TOKENS", refusal=refusal)
         usage = transport.tokens_used(response.usage_metadata, "prompt_token_count", "candidates_token_count")
         # Thoughts are billed as output.
         usage += TokenUsage(completion=getattr(response.usage_metadata, "thoughts_token_count", None))
@@ -142,6 +152,12 @@ def _text(candidate: types.Candidate | None) -> str:
     content = candidate.content if candidate else None
     parts = (content.parts if content else None) or []
     return "".join(part.text or "" for part in parts if not part.thought)
+
+
+def _tool_calls(candidate: types.Candidate | None) -> list[tuple[Any, Any]]:
+    content = candidate.content if candidate else None
+    parts = (content.parts if content else None) or []
+    return [(part.function_call.name, part.function_call.args) for part in parts if part.function_call]
 
 
 def _tokens(candidate: types.Candidate | None) -> list[ReplyToken]:

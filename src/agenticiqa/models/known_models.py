@@ -21,6 +21,7 @@ class Feature(str, Enum):
     TEMPERATURE = "temperature"
     TOP_P = "top_p"
     LOGPROBS = "token log-probabilities"
+    TOOL_CALLS = "tool calls"
     JSON_SCHEMA = "an enforced JSON schema"
     JSON_OBJECT = "JSON mode"
     THINKING_BUDGET = "a thinking budget"

@@ -21,6 +21,7 @@ class OpenAIVLMClient(transport.TransportClient):
     max_tokens_parameter = "max_completion_tokens"
     # "auto" may look at a thumbnail only, and fine detail is what a quality question is about.
     image_detail: str | None = "high"
+    calls_tools = True
 
     def _make_sdk_client(self) -> sdk.OpenAI:
         import openai
@@ -39,6 +40,11 @@ class OpenAIVLMClient(transport.TransportClient):
             "messages": self._messages(call),
             self.max_tokens_parameter: call.request.max_tokens,
         }
+        if call.tool:
+            tool, form = call.tool
+            function = {"name": tool.name, "description": tool.description, "parameters": form.schema}
+            arguments["tools"] = [{"type": "function", "function": {**function, "strict": form.strict}}]
+            arguments["tool_choice"] = "required"
         if call.wants_logprobs:
             arguments.update(logprobs=True, top_logprobs=transport.TOP_LOGPROBS)
         more = {"temperature": call.temperature, "top_p": call.top_p, "response_format": _response_format(call)}
@@ -70,9 +76,9 @@ class OpenAIVLMClient(transport.TransportClient):
         refusal = getattr(message, "refusal", None)
         if not refusal:
             refusal = "the content filter stopped it" if reason == "content_filter" else None
-        content = getattr(message, "content", None)
+        said = self._said(call, getattr(message, "content", None), _tool_calls(message))
         text = transport.checked_text(
-            self.backend, content, truncated=reason == "length", refusal=refusal and str(refusal)
+            self.backend, said, truncated=reason == "length", refusal=refusal and str(refusal)
         )
         return ModelReply(
             text=text,
@@ -99,12 +105,18 @@ class OpenAIVLMClient(transport.TransportClient):
 
 
 def _response_format(call: transport.Call) -> dict[str, Any] | None:
-    if call.schema is None or call.json_mode is transport.JsonMode.PROMPT:
+    if call.schema is None or call.json_mode in (transport.JsonMode.TOOL, transport.JsonMode.PROMPT):
         return None
     if call.json_mode is transport.JsonMode.OBJECT:
         return {"type": "json_object"}
     schema = {"name": call.schema.name, "strict": call.schema.strict, "schema": call.schema.schema}
     return {"type": "json_schema", "json_schema": schema}
+
+
+def _tool_calls(message: Any) -> list[tuple[Any, Any]]:
+    calls = getattr(message, "tool_calls", None)
+    functions = [getattr(each, "function", None) for each in calls] if isinstance(calls, list) else []
+    return [(getattr(each, "name", None), getattr(each, "arguments", None)) for each in functions]
 
 
 def _tokens(choice: Any) -> list[ReplyToken]:

@@ -4,11 +4,12 @@ A provider's module implements :meth:`TransportClient._call`: one request, no re
 """
 
 import importlib.util
+import json
 import logging
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -24,7 +25,7 @@ from agenticiqa.models.replies import ReplySchema, reply_schema
 from agenticiqa.pictures.images import EncodedImage
 from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.runtime.stopping import OverdueError, pause, run_cancellable
-from agenticiqa.vlm_client import ModelReply, ModelRequest, Readiness, RichVLMClient, TokenUsage
+from agenticiqa.vlm_client import ModelReply, ModelRequest, Readiness, ReplyTool, RichVLMClient, TokenUsage
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,9 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 # A host that drops packets should not use up a whole call's time before it counts as unreachable.
 CONNECT_LIMIT_S = 10.0
+
+
+_WAYS_TO_JSON = (Feature.TOOL_CALLS, Feature.JSON_SCHEMA, Feature.JSON_OBJECT)
 
 
 def feature_named_in(words: str) -> bool:
@@ -45,6 +49,7 @@ class JsonMode(Enum):
     """How the reply's shape is asked for."""
 
     NONE = "none"
+    TOOL = "tool"
     SCHEMA = "schema"
     OBJECT = "object"
     PROMPT = "prompt"
@@ -69,15 +74,24 @@ class Call:
     def json_mode(self) -> JsonMode:
         if self.request.schema is None:
             return JsonMode.NONE
+        if self.request.tool and Feature.TOOL_CALLS not in self.without:
+            return JsonMode.TOOL
         if Feature.JSON_SCHEMA not in self.without:
             return JsonMode.SCHEMA
         return JsonMode.PROMPT if Feature.JSON_OBJECT in self.without else JsonMode.OBJECT
 
     def user_text(self, mode: JsonMode) -> str:
         """The user's text, with the schema in words where nothing enforces it."""
-        if self.schema is None or mode is JsonMode.SCHEMA:
+        if self.schema is None or mode in (JsonMode.SCHEMA, JsonMode.TOOL):
             return self.request.user
         return f"{self.request.user}\n\n{self.schema.instruction}"
+
+    @property
+    def tool(self) -> tuple[ReplyTool, ReplySchema] | None:
+        """What the model is to call, with the schema of its arguments; None where the reply is asked for as text."""
+        if self.json_mode is not JsonMode.TOOL or self.request.tool is None or self.schema is None:
+            return None
+        return self.request.tool, self.schema
 
     @property
     def temperature(self) -> float | None:
@@ -99,6 +113,8 @@ class TransportClient(RichVLMClient):
     cancellable = True
     schema_limits = False
     """Whether a schema may limit lengths. Servers with grammars take that, the large providers refuse it."""
+    calls_tools = False
+    """Whether the provider's own tool calling is used, where a request offers a tool."""
 
     def __init__(
         self,
@@ -177,6 +193,28 @@ class TransportClient(RichVLMClient):
         except (sdk.APIResponseValidationError, ValueError) as error:
             raise faults.unreadable_reply(self.backend, error, secret=self.key) from error
 
+    def _said(self, call: Call, text: Any, tool_calls: Sequence[tuple[Any, Any]]) -> Any:
+        """The reply of a model: the arguments of its first tool call, where it was offered a tool, else its text.
+
+        ``tool_calls`` are the names and arguments of all that it called. Whoever writes words though a call is asked
+        for does not know tools: from then on the reply is asked for by schema.
+        """
+        if call.tool is None:
+            return text
+        if not tool_calls:
+            if isinstance(text, str) and text.strip():
+                logger.warning("%s called no tool: asking for JSON from now on", self.backend)
+                with self._lock:
+                    self._refused.add(Feature.TOOL_CALLS)
+            return text
+        name, arguments = tool_calls[0]
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        if name != call.tool[0].name:
+            raise errors.BadResponseError(
+                f"{self.backend} called a tool that it was not offered.", output=f"{name}({written})"
+            )
+        return written
+
     # --- the face ----------------------------------------------------------------------------------------
 
     @property
@@ -196,7 +234,8 @@ class TransportClient(RichVLMClient):
     def complete(self, request: ModelRequest) -> ModelReply:
         deadline = self._clock() + request.timeout_s
         images, notes = encoded_pictures(self.backend, request, self.settings)
-        call = Call(request, images, notes, frozenset(), request.timeout_s, self.schema_limits)
+        offered = request if self.calls_tools else replace(request, tool=None)
+        call = Call(offered, images, notes, frozenset(), request.timeout_s, self.schema_limits)
 
         def give_up(state: RetryCallState) -> bool:
             enough = state.attempt_number > self.settings.max_retries
@@ -239,9 +278,8 @@ class TransportClient(RichVLMClient):
                 raise faults.timeout_error(self.backend, call.request.timeout_s) from None
             except errors.RequestRejectedError as error:
                 in_use = wanted - without
-                # The two ways to ask for JSON are used one after the other.
-                if Feature.JSON_SCHEMA in in_use:
-                    in_use.discard(Feature.JSON_OBJECT)
+                # The ways to ask for JSON are used one after the other.
+                in_use -= {*[way for way in _WAYS_TO_JSON if way in in_use][1:]}
                 words = error.message.casefold()
                 named = known_models().refusal_words.items()
                 feature = next((f for f, names in named if f in in_use and any(name in words for name in names)), None)
@@ -261,6 +299,7 @@ class TransportClient(RichVLMClient):
             Feature.TEMPERATURE: request.temperature is not None,
             Feature.TOP_P: request.top_p is not None,
             Feature.LOGPROBS: bool(request.answer_letters),
+            Feature.TOOL_CALLS: request.schema is not None and request.tool is not None,
             Feature.JSON_SCHEMA: request.schema is not None,
             Feature.JSON_OBJECT: request.schema is not None,
             Feature.THINKING_BUDGET: True,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -36,7 +36,7 @@ from agenticiqa.state import (
     ViewKind,
 )
 from agenticiqa.tools.measuring import ToolRunner
-from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection, TypedBackend
+from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, ReplyTool, Selection, TypedBackend
 from agenticiqa.vocabulary import CATEGORIES, OVERALL, find_by_name, same_name
 
 logger = logging.getLogger(__name__)
@@ -88,6 +88,9 @@ class AskedView(BaseModel):
 
 class ViewsReply(BaseModel):
     views: Few[AskedView]
+
+
+LOOK_CLOSER = ReplyTool("look_closer", "Shows parts of the test image at full size; without parts, none.")
 
 
 def executor_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
@@ -186,7 +189,7 @@ class _Execution:
                 "left": str(left),
                 "kinds": "\n".join(f"- {kind}: {shown}" for kind, shown in self._kinds().items()),
             }
-            found = self._ask(VIEWS, fields, ViewsReply, self._asked_views, lambda _: ())
+            found = self._ask(VIEWS, fields, ViewsReply, self._asked_views, lambda _: (), LOOK_CLOSER)
             new = [view for view in found or () if view not in self.views][:left]
             if not new:
                 break
@@ -340,6 +343,7 @@ class _Execution:
         schema: type[M],
         read: Callable[[M], T],
         typed_call: Callable[[TypedBackend], T],
+        tool: ReplyTool | None = None,
     ) -> T | None:
         """A step's result, or None with the failure written down: the other steps go on."""
         # On a replan: what the last pass left open. A reply kept from that pass must not answer this one.
@@ -350,7 +354,9 @@ class _Execution:
         known = {"gap": gap, "views": views_section(views, attached=True), **fields}
         step = Step(
             template.name,
-            request=lambda: self.context.request("executor", self.state, template, known, schema, views=views),
+            request=lambda: replace(
+                self.context.request("executor", self.state, template, known, schema, views=views), tool=tool
+            ),
             parse=lambda reply: read(parse_as(schema)(reply)),
             typed_call=typed_call,
         )
