@@ -210,6 +210,11 @@ def test_names_and_weights_of_the_configuration(tmp_path):
     assert settings.summarizer.weight_of(settings.summarizer.backends) == {"openai.gpt-4o": 0.75, "embedded": 0.25}
     assert settings.summarizer.weight_of(["embedded", "google.x"]) == {"embedded": 0.5, "google.x": 0.5}
     assert load_settings(tmp_path, {"backend": "embedded"}, {}).answering == {"summarizer": "embedded"}
+    # Other models for one run, of which the file's weights know nothing.
+    assert load_settings(tmp_path, {"backends": "a,b"}, {}).summarizer.weight_of(["a", "b"]) == {"a": 0.5, "b": 0.5}
+    with pytest.raises(ConfigError, match="names gpt, which does not answer") as caught:
+        load_settings(tmp_path, environment={"AGENTICIQA_SUMMARIZER__WEIGHTS": "{gpt: 3, embedded: 1}"})
+    assert caught.value.hint == "These do: openai.gpt-4o, embedded."
     named = load_settings(overrides={"backends": "google.g, embedded"}, environment={})
     assert [named.role(role).backend for role in ("planner", "executor", "summarizer:embedded")] == [
         "google.g",
@@ -229,6 +234,8 @@ def test_names_and_weights_of_the_configuration(tmp_path):
         ({"summarizer.weights": {"a": -1}}, "from 0 on"),
         ({"summarizer.weights": {"a": 0}}, "one of them above 0"),
         ({"summarizer.backends": ["a", "b"], "summarizer.fallback_backend": "c"}, "would have no effect"),
+        ({"backends": "a,b", "summarizer.backend": "c"}, "summarizer.backend c would have no effect: a, b answer"),
+        ({"backends": "a.x,b", "summarizer.weights": {"a.X": 3, "b": 1}}, "names a.X, which does not answer"),
     ],
 )
 def test_wrong_settings_say_what_to_write(overrides, words):

@@ -432,6 +432,7 @@ def _checked(layers: list[Layer]) -> Settings:
         # A profile counts more than files, and less than what the user says for this one run.
         values = yaml.safe_load(_packaged(f"profile_{profile}.yaml"))
         layers = [*layers[:-2], Layer(f"profile {profile}", values), *layers[-2:]]
+    _check_answering(layers)
     explicit = {role for role in ROLES for layer in layers[-2:] if layer.has(role, "backend")}
     user_layers = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
     chosen = {role for role in ROLES for layer in user_layers if layer.has(role, "backend")}
@@ -442,6 +443,34 @@ def _checked(layers: list[Layer]) -> Settings:
             f"The configuration is wrong. {explained(error, layers)}.",
             hint="`agenticiqa config show` prints every known key.",
         ) from None
+
+
+def _check_answering(layers: list[Layer]) -> None:
+    """Refuse a summarizer beside several models that answer without it, and weights of models that none of them is.
+
+    Weights from below a place that names other models stay: they were set for another choice.
+    """
+    answering: tuple[str, ...] = ()
+    for layer in layers:
+        own = layer.values.get(SUMMARIZER)
+        if not isinstance(own, dict):
+            continue
+        backend, several, weights = (own.get(name) for name in ("backend", "backends", "weights"))
+        if backend or several:
+            answering = backend_names(several) if isinstance(several, (str, list, tuple)) else ()
+        if answering and isinstance(backend, str) and backend.strip() not in answering:
+            raise ConfigError(
+                f"{layer.where((SUMMARIZER, 'backend'))}: summarizer.backend {backend} would have no effect: "
+                f"{', '.join(answering)} answer together.",
+                hint="Name it among the backends that answer, or leave it out.",
+            )
+        where = layer.where((SUMMARIZER, "weights"))
+        unknown = [name for name in weights if name not in answering] if isinstance(weights, dict) and answering else []
+        if unknown:
+            raise ConfigError(
+                f"{where}: summarizer.weights names {unknown[0]}, which does not answer.",
+                hint=f"These do: {', '.join(answering)}.",
+            )
 
 
 def changed_from_profile(settings: Settings) -> list[str]:
