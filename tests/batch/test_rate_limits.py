@@ -57,6 +57,7 @@ class Typed(Replying):
 
     cacheable = False
     cancellable = True
+    sees_side = 1024
     identity = "scripted.model at 10.0.0.1"
 
     def __init__(self, answering: TypedBackend) -> None:
@@ -148,6 +149,7 @@ def test_limited_client_says_of_itself_what_the_wrapped_one_does():
     assert (typed.typed_backend_for(asked), plain.typed_backend_for(asked)) == (answering, None)
     assert (typed.cacheable, plain.cacheable) == (False, True)
     assert (typed.cancellable, plain.cancellable) == (True, False)
+    assert (typed.sees_side, plain.sees_side) == (1024, 2048)
     assert (typed.identity, plain.identity) == ("scripted.model at 10.0.0.1", "scripted.model")
 
 

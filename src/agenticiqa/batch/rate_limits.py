@@ -167,6 +167,7 @@ class LimitedClient(RichVLMClient):
         self.backend = client.backend
         self.cacheable = client.cacheable
         self.cancellable = client.cancellable
+        self.sees_side = client.sees_side
         self._client = client
         self._limit = limit
         self._retries = retries
