@@ -2,26 +2,27 @@
 
     python benchmarks/accuracy/closer_look.py flaws PHOTOGRAPHS [--count 40] [--seed 1] [--skip 0]
     python benchmarks/accuracy/closer_look.py sound PHOTOGRAPHS [--count 40]
-    python benchmarks/accuracy/closer_look.py views PHOTOGRAPHS [--backend openai.gpt-4o] [--count 10]
 
 PHOTOGRAPHS is a folder of photographs of 12 to 50 megapixels. ``flaws`` makes one flaw in each (blur of a face or of
 another detail of that size, compression blocks in a smooth light place, noise in a shadow, a scratch, a seam whose
 sides do not fit), stores it as JPEG (quality 95), and asks "What is wrong with this picture?" with and without views.
-``sound`` asks for a rating of the photographs as they are and compares scores and findings. ``views`` does so with the
-model at hand. Photographs are taken in an order that depends on their names alone; ``--skip`` leaves out the first.
+``sound`` asks for a rating of the photographs as they are and compares scores and findings. Photographs are taken in an
+order that depends on their names alone; ``--skip`` leaves out the first.
+
+``python -m benchmarks.paper views`` compares the scores of any model, with views and without.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import io
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,16 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.paper.views import photographs
+
 Pixels = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 KINDS = ("blur", "blocks", "noise", "scratch", "seam")
 TRIES = 20
 VISIBLE = {"blur": 4.0, "blocks": 0.8, "noise": 5.0, "scratch": 30.0, "seam": 8.0}
 """Mean change of the flawed pixels, of blocks the mean step at their borders, in levels, from which on a flaw shows."""
-SMALLEST, LARGEST = 11_500_000, 60_000_000
 
 
 @dataclass(frozen=True)
@@ -47,21 +51,6 @@ class Flawed:
     about: str
     shows: float = 0.0
     """How strong it is, where that is something else than the mean change."""
-
-
-def photographs(folder: Path, count: int, skip: int = 0) -> Iterator[Path]:
-    """Large ones, in an order that their names alone decide."""
-    files = [file for file in folder.iterdir() if file.suffix.lower() in (".jpg", ".jpeg", ".png", ".webp")]
-    large = 0
-    for file in sorted(files, key=lambda each: hashlib.sha256(each.name.encode()).hexdigest()):
-        with Image.open(file) as opened:
-            if not SMALLEST <= opened.width * opened.height <= LARGEST:
-                continue
-        large += 1
-        if large > skip + count:
-            return
-        if large > skip:
-            yield file
 
 
 def make_flaw(pixels: Pixels, kind: str, random: np.random.Generator) -> Flawed:
@@ -243,12 +232,16 @@ def names(kind: str, answered: Answered) -> bool:
     return any(word in answered.text.casefold() for word in NAMED[kind])
 
 
+def chosen(arguments: argparse.Namespace) -> Iterable[Path]:
+    return islice(photographs(arguments.photographs), arguments.skip, arguments.skip + arguments.count)
+
+
 def flaws(arguments: argparse.Namespace) -> dict[str, Any]:
     from agenticiqa import AgenticIQA
 
     rows = []
     with AgenticIQA("embedded", record=False) as assessor, tempfile.TemporaryDirectory() as folder:
-        for number, file in enumerate(photographs(arguments.photographs, arguments.count, arguments.skip)):
+        for number, file in enumerate(chosen(arguments)):
             kind = KINDS[number % len(KINDS)]
             with Image.open(file) as opened:
                 sound = np.asarray(opened.convert("RGB"))
@@ -286,8 +279,8 @@ def sound(arguments: argparse.Namespace) -> dict[str, Any]:
     from agenticiqa import AgenticIQA
 
     moved, outside, odd, changed = [], 0, [], 0
-    with AgenticIQA(arguments.backend, record=False) as assessor:
-        for file in photographs(arguments.photographs, arguments.count, arguments.skip):
+    with AgenticIQA("embedded", record=False) as assessor:
+        for file in chosen(arguments):
             without, with_views = (ask(assessor, file, RATE, views) for views in ("off", "auto"))
             if without.score is None or with_views.score is None:
                 continue
@@ -309,15 +302,12 @@ def sound(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=["flaws", "sound", "views"])
+    parser.add_argument("what", choices=["flaws", "sound"])
     parser.add_argument("photographs", type=Path)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--backend", default="embedded", help="of `views`: the model whose scores are compared")
     arguments = parser.parse_args()
-    if arguments.what == "sound":
-        arguments.backend = "embedded"
     found = flaws(arguments) if arguments.what == "flaws" else sound(arguments)
     print(json.dumps(found, indent=1, ensure_ascii=False))
 

@@ -19,6 +19,7 @@ from benchmarks.paper.reproduce import reproduce as run
 from benchmarks.paper.running import Conditions, forecast
 from benchmarks.paper.sets import Selection, find_sets, read_only
 from benchmarks.paper.tables import brief
+from benchmarks.paper.views import judged_photographs
 
 from agenticiqa.batch.preparing import BatchRequest, missing_tools, prepare_job
 from agenticiqa.batch.rate_limits import RateLimits, parse_limit
@@ -36,11 +37,17 @@ FROM_CACHE = "Calls that several methods have in common are made once: the real 
 
 def reproduce(
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="ratings, eval, qbench, ablations, or all.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TABLE", help="ratings, eval, qbench, ablations, all of them; or views.", show_default=False
+        ),
     ],
     data: Annotated[
         list[str],
-        typer.Option("--data", help="Folder that holds one folder per dataset; or NAME=FOLDER, several times."),
+        typer.Option(
+            "--data",
+            help="Folder that holds one folder per dataset; or NAME=FOLDER, several times. Of views: the photographs.",
+        ),
     ],
     models: Annotated[
         str, typer.Option(help="Backends to compare: embedded,openai.gpt-4o,qwen2.5-vl-local,…")
@@ -89,7 +96,11 @@ def reproduce(
     """
 
     options.choose_one(dry_run=dry_run, no_run=no_run)
-    sets = find_sets(data, options.listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
+    selection, kept = Selection(max_samples, blind, partial), read_only(only or ())
+    if table == "views":
+        sets = [judged_photographs(data, replace(selection, only=kept.get(None)))]
+    else:
+        sets = find_sets(data, options.listed(datasets), selection, kept)
     choices = _choices(models, methods, tools)
     if (parts := options.parts_left_out(without)) is not None:
         choices = replace(choices, without=parts)
@@ -108,7 +119,7 @@ def reproduce(
         resamples=resamples,
         runs=not no_run,
     )
-    if "agents" in choices.kinds or table in ("ablations", "all"):
+    if "agents" in choices.kinds or table in ("ablations", "views", "all"):
         # The tools are the same whichever model chooses them.
         for note in missing_tools(prepare_job(replace(order.conditions.request, backend="embedded")), strict=strict):
             print_message(f"Warning: {note}")

@@ -87,7 +87,7 @@ def agents(models: Iterable[str], without: Sequence[Part | None] = (None,)) -> l
 # --- The tables, and the cells that each is made of: one set judged by one method ---
 
 
-TableName = Literal["ratings", "eval", "qbench", "ablations"]
+TableName = Literal["ratings", "eval", "qbench", "ablations", "views"]
 TABLES: tuple[TableName, ...] = get_args(TableName)
 ALL_TABLES = "all"
 TITLES: dict[TableName, str] = {
@@ -95,13 +95,17 @@ TITLES: dict[TableName, str] = {
     "eval": "Right answers on AgenticIQA-Eval",
     "qbench": "Right answers on Q-Bench LLVisionQA",
     "ablations": "What each part contributes",
+    "views": "Scores of undamaged photographs, with closer looks and without",
 }
 NEEDS: dict[TableName, str] = {
     "ratings": "pictures with opinions (TID2013, BID, AGIQA-3K, …)",
     "eval": "AgenticIQA-Eval",
     "qbench": "LLVisionQA",
     "ablations": "a dataset",
+    "views": "a folder of photographs",
 }
+PHOTOGRAPHS = "photographs"
+"""The set of the table of views; no folder of datasets holds it, so that ``all`` leaves that table out."""
 KINDS = ("metrics", "direct", "agents")
 """Tools alone, bare models, the agents."""
 
@@ -180,12 +184,14 @@ def studies(name: str, sets: Sequence[JudgedSet], choices: Choices) -> list[Stud
 def _sets(table: TableName, sets: Sequence[JudgedSet]) -> list[JudgedSet]:
     if table == "ratings":
         return [judged for judged in sets if not judged.asks_questions]
-    own = {"eval": "agenticiqa-eval", "qbench": "llvisionqa"}.get(table)
+    own = {"eval": "agenticiqa-eval", "qbench": "llvisionqa", "views": PHOTOGRAPHS}.get(table)
     return [judged for judged in sets if own is None or judged.name == own]
 
 
 def _methods(table: TableName, choices: Choices) -> list[Method]:
     alone = [Method("direct", model) for model in choices.models] if "direct" in choices.kinds else []
+    if table == "views":
+        return agents(choices.models, [None, "views"])
     if table == "ablations":
         return [*agents(choices.models, [None, *choices.without]), *alone]
     measured = metrics(choices.tools) if table == "ratings" and "metrics" in choices.kinds else []

@@ -24,6 +24,7 @@ from benchmarks.paper.running import (
     run_cells,
 )
 from benchmarks.paper.tables import StudyTable
+from benchmarks.paper.views import views_table
 
 from agenticiqa.batch.runner import ProgressListener, StopSwitch
 from agenticiqa.errors import OutputError
@@ -131,7 +132,8 @@ def refuse_unrelated_files(files: list[Path], table: str) -> None:
 
 
 def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) -> StudyResult:
-    table = StudyTable(study, outcomes, order.resamples).table()
+    views = study.table == "views"
+    table = views_table(study, outcomes) if views else StudyTable(study, outcomes, order.resamples).table()
     facts = _facts(order, outcomes)
     result = StudyResult(study, table, outcomes, order.files_of(study))
     lines = [f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()]
