@@ -148,21 +148,39 @@ def content_graph(content: Content) -> onnx.ModelProto:
 
 
 def with_tokens(content: onnx.ModelProto, side: int = VIEW // PATCH) -> onnx.ModelProto:
-    """The graph of the content network with the output ``tokens``, N×side×side×768; what it computes stays the same."""
-    graph = content.graph
+    """The graph of the content network with the output ``tokens``, N×20×20×768; what it computes stays the same.
+
+    A network with ``side`` patches along a side has its tokens laid out on the grid of 20 by linear interpolation.
+    """
+    graph, shown = content.graph, VIEW // PATCH
     # The normalised last layer in 32 bits.
     last = [node.output[0] for node in graph.node if node.name.startswith("/content/Cast")][-1]
     bounds = {"tokens/first": [1], "tokens/end": [1 + side * side], "tokens/axis": [1]}
     shape = {"tokens/shape": [-1, side, side, 2 * WIDTH]}
+    laid_out = ["tokens"] if side == shown else ["tokens/own"]
     graph.initializer.extend(numpy_helper.from_array(np.array(v), name) for name, v in {**bounds, **shape}.items())
     graph.node.extend(
         [
             helper.make_node("Concat", [MIDDLE, last], ["tokens/all"], axis=-1),
             helper.make_node("Slice", ["tokens/all", *bounds], ["tokens/places"]),
-            helper.make_node("Reshape", ["tokens/places", "tokens/shape"], ["tokens"]),
+            helper.make_node("Reshape", ["tokens/places", "tokens/shape"], laid_out),
         ]
     )
-    graph.output.append(helper.make_tensor_value_info("tokens", TensorProto.FLOAT, ["views", side, side, 2 * WIDTH]))
+    if side != shown:
+        sizes = {"tokens/rows": [-1, side, side * 2 * WIDTH], "tokens/columns": [-1, shown, side, 2 * WIDTH]}
+        between = nn.functional.interpolate(torch.eye(side)[None], shown, mode="linear")[0].T.contiguous().numpy()
+        graph.initializer.append(numpy_helper.from_array(between, "tokens/between"))
+        graph.initializer.extend(numpy_helper.from_array(np.array(v), name) for name, v in sizes.items())
+        for name, axis in (("tokens/rows", "down"), ("tokens/columns", "across")):
+            graph.node.extend(
+                [
+                    helper.make_node("Reshape", [laid_out[0], name], [f"{name}/in"]),
+                    helper.make_node("MatMul", ["tokens/between", f"{name}/in"], [f"tokens/{axis}"], f"tokens/{axis}"),
+                ]
+            )
+            laid_out = [f"tokens/{axis}"]
+        graph.node[-1].output[0] = "tokens"
+    graph.output.append(helper.make_tensor_value_info("tokens", TensorProto.FLOAT, ["views", shown, shown, 2 * WIDTH]))
     onnx.checker.check_model(content)
     return content
 

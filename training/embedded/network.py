@@ -151,7 +151,10 @@ class Content(nn.Module):
     def __init__(self, grid: int = VIEW // PATCH) -> None:
         super().__init__()
         self.side, self.patch = grid, -(-VIEW // grid)
-        self.border = (grid * self.patch - VIEW) // 2
+        # Patches that do not fill the view reach over its border, which is mirrored there.
+        border = grid * self.patch - VIEW
+        places = torch.arange(-(border // 2), VIEW + border - border // 2).abs()
+        self.register_buffer("places", torch.minimum(places, 2 * (VIEW - 1) - places), persistent=False)
         self.patches = nn.Conv2d(3, WIDTH, self.patch, self.patch)
         self.cls = nn.Parameter(torch.zeros(1, 1, WIDTH))
         self.position = nn.Parameter(torch.zeros(1, 1 + self.side**2, WIDTH))
@@ -165,8 +168,8 @@ class Content(nn.Module):
 
     def seen(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Also what the layer at three quarters of the depth, and the last, know of each place (N×places×2·WIDTH)."""
-        if self.border:
-            x = F.pad(x, (self.border,) * 4, mode="reflect")
+        if len(self.places) != VIEW:
+            x = x[:, :, self.places][:, :, :, self.places]
         y = self.patches((x - self.mean) / self.deviation).flatten(2).transpose(1, 2)
         y = torch.cat([self.cls.expand(y.shape[0], -1, -1), y], 1) + self.position
         middle = y

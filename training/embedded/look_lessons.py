@@ -1,0 +1,102 @@
+"""What a cheaper content network learns from: views of whole pictures, as they are and damaged, packed in tar files.
+
+    python -m training.embedded.look_lessons --more MORE --data SHARED --out FOLDER [--per-file 3400]
+
+``MORE`` holds voc/, biq/, coco/ and generated/ as they are laid out, ``SHARED`` photos/ and real_flaws/. ``FOLDER``
+gets views*.tar for ``distil`` and ``quicken``: pictures of 280×280 pixels, named "t…" to learn from, "e…" to ask about.
+No picture that ``compare_looks`` measures is among them (:func:`measured`), nor any that may only measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import tarfile
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from training.distortions import PROTOCOL
+from training.embedded import splits
+from training.embedded.extra_damage import EXTRA_DAMAGE
+from training.embedded.further_damage import FURTHER_DAMAGE
+from training.embedded.network import VIEW
+from training.embedded.opinions import ratings
+from training.embedded.see_copies import COPIES, made, seed_of
+
+ONE_OF = {"voc": 2, "biq": 2, "coco": 3, "generated": 1}
+"""Which share of a collection's pictures is learnt from."""
+MEASURED_ONE_OF = {"voc": 26, "biq": 26, "coco": 14, "generated": 4}
+DAMAGES_OF_PHOTO, DAMAGED_ONE_OF_VOC, DAMAGES_OF_VOC = 5, 5, 2
+ASKED_ABOUT = 40
+"""One of so many views is kept to ask how close a student came."""
+FLAWS_LEARNT = ("motion", "dark", "weather", "sort", "generated", "defocus")
+
+
+def measured(more: Path, data: Path) -> list[str]:
+    """Rated pictures that no look learns from: a share of each collection, BIQ2021's kept ones, CSIQ, out of focus."""
+    parts = splits.load()["opinions"]
+    kept = {f"biq/{name}" for part in ("test", "validation") for name in parts[part]}
+    plain = {name: name.replace("(", "").replace(")", "") for name in ratings(more, data)}
+    return sorted(
+        name for name in plain
+        if plain[name] in kept
+        or seed_of(f"look{name}") % MEASURED_ONE_OF.get(name.partition("/")[0], 1) == 0
+    )  # fmt: skip
+
+
+def lessons(more: Path, data: Path) -> list[tuple[str, str]]:
+    """(path, operation) of every view."""
+    left_out = set(measured(more, data))
+    rated = [name for name in ratings(more, data) if name.partition("/")[0] in ONE_OF and name not in left_out]
+    plain = [str(more / name) for name in rated if seed_of(f"learn{name}") % ONE_OF[name.partition("/")[0]] == 0]
+    photos = [str(data / "photos" / name) for name in splits.load()["photos"]["train"]]
+    parts = json.loads(Path(__file__).with_name("flaw_splits.json").read_text())
+    flaws = [str(data / "real_flaws" / name) for name in parts["train"]
+             if name.startswith(FLAWS_LEARNT) and f"real_flaws/{name}" not in left_out]  # fmt: skip
+    scenes = [str(more / name) for name in rated
+              if name.startswith("voc/") and seed_of(f"spoil{name}") % DAMAGED_ONE_OF_VOC == 0]  # fmt: skip
+    kinds = [*COPIES, *(f"{kind}:{level}" for level in range(1, 6)
+                        for kind in (*(each.name for each in PROTOCOL), *EXTRA_DAMAGE, *FURTHER_DAMAGE))]  # fmt: skip
+    spoilt = []
+    for name, count in chain(((one, DAMAGES_OF_PHOTO) for one in photos), ((one, DAMAGES_OF_VOC) for one in scenes)):
+        rng = np.random.default_rng(seed_of(name))
+        spoilt += [(name, kinds[each]) for each in rng.choice(len(kinds), count, replace=False)]
+    found = [(name, "") for name in (*plain, *photos, *flaws)] + spoilt
+    return [found[each] for each in np.random.default_rng(0).permutation(len(found))]
+
+
+def view_of(lesson: tuple[str, str]) -> bytes:
+    name, operation = lesson
+    with Image.open(name) as opened:
+        image = made(opened.convert("RGB"), operation, seed_of(Path(name).name + operation))
+    kept = io.BytesIO()
+    image.resize((VIEW, VIEW), Image.Resampling.BILINEAR).save(kept, "WEBP", quality=82, method=1)
+    return kept.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--more", "--data", "--out"):
+        parser.add_argument(name, type=Path, required=True)
+    parser.add_argument("--per-file", type=int, default=3400, help="views of a tar file")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    wanted = lessons(given.more, given.data)
+    print(f"{len(wanted)} views, {sum(bool(each[1]) for each in wanted)} of them damaged", flush=True)
+    with ProcessPoolExecutor() as workers:
+        for part, start in enumerate(range(0, len(wanted), given.per_file)):
+            views = workers.map(view_of, wanted[start : start + given.per_file], chunksize=32)
+            with tarfile.open(given.out / f"views{part:02d}.tar", "w") as packed:
+                for number, view in enumerate(views, start):
+                    entry = tarfile.TarInfo(f"{'e' if number % ASKED_ABOUT == 0 else 't'}{number:05d}.webp")
+                    entry.size = len(view)
+                    packed.addfile(entry, io.BytesIO(view))
+            print(f"{number + 1} packed", flush=True)
+
+
+if __name__ == "__main__":
+    main()
