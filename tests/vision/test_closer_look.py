@@ -62,7 +62,7 @@ def test_a_small_flaw_is_found_named_and_shown(kind) -> None:
     views = plan_views(opened(pixels))
     assert len(views) <= 4
     found = [view for view in views if view.oddity == kind]
-    assert found, [(each.oddity, each.strength) for each in find_odd_places(pixels)]
+    assert found, [(each.oddity, each.chance) for each in find_odd_places(pixels)]
     assert views[0].oddity is not None
     box = Box(*found[0].box)
     assert box.x - 100 < middle[0] < box.x + box.width + 100
@@ -70,7 +70,7 @@ def test_a_small_flaw_is_found_named_and_shown(kind) -> None:
 
 
 def test_nothing_is_called_odd_where_nothing_is() -> None:
-    assert all(each.strength < 1 for each in find_odd_places(ground()))
+    assert not any(each.sure for each in find_odd_places(ground()))
     views = plan_views(opened(ground()))
     assert 1 <= len(views) <= 4
     assert all(view.oddity is None and view.reason for view in views)
