@@ -1,15 +1,15 @@
 """The judge of odd places: taught by flaws made in large photographs.
 
-    PYTHONPATH=src:. python -m training.odd_places_judge make PHOTOGRAPHS --out MADE [--count 200] [--skip 0] [--seed 1]
-    PYTHONPATH=src:. python -m training.odd_places_judge collect PHOTOGRAPHS --made MADE --out SEEN.npz
+    PYTHONPATH=src:. python -m training.odd_places_judge make PHOTOGRAPHS --out MADE [--count 132] [--seed 1]
+    PYTHONPATH=src:. python -m training.odd_places_judge collect PHOTOGRAPHS --made MADE --out SEEN.npz [--count 242]
     PYTHONPATH=src:. python -m training.odd_places_judge fit --train SEEN.npz --validation OTHERS.npz [--out FILE]
 
 ``make`` stores each photograph with one flaw of each kind, far apart, made as ``benchmarks/accuracy/closer_look.py``
 makes them. ``collect`` measures the candidates (``agenticiqa.vision.odd_places.candidates``) of the photographs as they
-are and with flaws: one at a flaw of its own kind is one, every other is none. ``fit`` teaches small networks, one kind
-each, on training photographs; the bound from which on a flaw is said is the lowest that at most ``--false`` of the
-sound photographs reach, among training photographs judged by networks that have not seen them and the validation ones.
-Photographs of both files must be different ones; figures are printed.
+are, and of those in MADE with flaws: one at a flaw of its own kind is one, every other is none. ``fit`` teaches small
+networks, one kind each, on training photographs; the bound from which on a flaw is said is the lowest that at most
+``--false`` of the sound photographs reach, among training photographs judged by networks that have not seen them and
+the validation ones. Photographs of both files must be different ones; figures are printed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from agenticiqa.vision.odd_places import JUDGE, candidates, chances
 Floats = npt.NDArray[np.float32]
 CROP, FOR_SCRATCH = 1300, 1900
 """Pixels of the part of a photograph that a flaw is made in, and a scratch, which is longer."""
-HIDDEN, NETWORKS, FOLDS, STEPS, DECAY = 10, 3, 4, 250, 3e-4
+HIDDEN, NETWORKS, FOLDS, STEPS, DECAY = 10, 3, 4, 250, 2e-3
 Masks = dict[str, tuple[int, int, int, int]]
 
 
@@ -95,17 +95,19 @@ def make(arguments: argparse.Namespace) -> None:
 def collect(arguments: argparse.Namespace) -> None:
     rows: dict[str, list[tuple[int, int, bool, tuple[float, ...]]]] = {kind: [] for kind in KINDS}
     about: dict[str, Masks] = json.loads((arguments.made / "flaws.json").read_text(encoding="utf-8"))
-    for number, (name, boxes) in enumerate(about.items()):
-        for flawed, folder in enumerate((arguments.photographs, arguments.made)):
-            with Image.open(folder / name) as opened:
+    files = list(photographs(arguments.photographs, arguments.count, arguments.skip))
+    for number, file in enumerate(files):
+        boxes = about.get(file.name, Masks())
+        for flawed, folder in enumerate([arguments.photographs, arguments.made][: 1 + bool(boxes)]):
+            with Image.open(folder / file.name) as opened:
                 pixels = np.asarray(opened.convert("RGB"))
             for each in candidates(pixels):
                 box = (each.box.x, each.box.y, each.box.width, each.box.height)
                 at_flaw = bool(flawed) and each.oddity in boxes and _touches(box, boxes[each.oddity])
                 rows[each.oddity].append((number, flawed, at_flaw, each.features))
-    kept: dict[str, Any] = {"names": np.array(list(about))}
+    kept: dict[str, Any] = {"names": np.array([file.name for file in files])}
     for kind, own in rows.items():
-        kept[f"{kind}_made"] = sum(kind in boxes for boxes in about.values())
+        kept[f"{kind}_made"] = sum(kind in about.get(file.name, ()) for file in files)
         kept[f"{kind}_where"] = np.array([row[:3] for row in own], np.int32)
         kept[f"{kind}_features"] = np.array([row[3] for row in own], np.float32)
     np.savez_compressed(arguments.out, **kept)
@@ -182,8 +184,6 @@ def main() -> None:
     made = commands.add_parser("make")
     made.add_argument("photographs", type=Path)
     made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--count", type=int, default=200)
-    made.add_argument("--skip", type=int, default=0)
     made.add_argument("--seed", type=int, default=1)
     made.set_defaults(run=make)
     seen = commands.add_parser("collect")
@@ -191,10 +191,13 @@ def main() -> None:
     seen.add_argument("--made", type=Path, required=True)
     seen.add_argument("--out", type=Path, required=True)
     seen.set_defaults(run=collect)
+    for command in (made, seen):
+        command.add_argument("--count", type=int, default=1000)
+        command.add_argument("--skip", type=int, default=0)
     fitted = commands.add_parser("fit")
     fitted.add_argument("--train", type=Path, required=True)
     fitted.add_argument("--validation", type=Path, required=True)
-    fitted.add_argument("--false", type=float, default=0.005, help="share of sound photographs said to have a kind")
+    fitted.add_argument("--false", type=float, default=0.003, help="share of sound photographs said to have a kind")
     fitted.add_argument("--out", type=Path, default=JUDGE)
     fitted.set_defaults(run=fit)
     arguments = parser.parse_args()
