@@ -197,7 +197,7 @@ def main() -> None:
     fitted = commands.add_parser("fit")
     fitted.add_argument("--train", type=Path, required=True)
     fitted.add_argument("--validation", type=Path, required=True)
-    fitted.add_argument("--false", type=float, default=0.003, help="share of sound photographs said to have a kind")
+    fitted.add_argument("--false", type=float, default=0.006, help="share of sound photographs said to have a kind")
     fitted.add_argument("--out", type=Path, default=JUDGE)
     fitted.set_defaults(run=fit)
     arguments = parser.parse_args()
