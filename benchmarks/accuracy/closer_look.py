@@ -49,17 +49,22 @@ class Flawed:
     pixels: Pixels
     mask: Mask
     about: str
-    shows: float = 0.0
+    shows: float | None = None
     """How strong it is, where that is something else than the mean change."""
+
+    def strength(self, sound: Pixels) -> float:
+        """How far it shows, in levels, beside the same picture without it; see :data:`VISIBLE`."""
+        changed = self.pixels[self.mask].astype(np.int16) - sound[self.mask]
+        return float(np.abs(changed).mean()) if self.shows is None else self.shows
 
 
 def make_flaw(pixels: Pixels, kind: str, random: np.random.Generator) -> Flawed:
     """One that shows at native resolution: of a few places the first where it changes enough, else the most."""
     make = {"blur": _blur, "blocks": _blocks, "noise": _noise, "scratch": _scratch, "seam": _seam}[kind]
-    best, most = None, -1.0
+    best, most = None, -np.inf
     for _ in range(TRIES):
         made = make(pixels, random)
-        changed = made.shows or float(np.abs(made.pixels[made.mask].astype(np.int16) - pixels[made.mask]).mean())
+        changed = made.strength(pixels)
         if changed > most:
             best, most = made, changed
         if most >= VISIBLE[kind]:

@@ -62,7 +62,7 @@ def test_a_small_flaw_is_found_named_and_shown(kind) -> None:
     views = plan_views(opened(pixels))
     assert len(views) <= 4
     found = [view for view in views if view.oddity == kind]
-    assert found, [(each.oddity, each.strength) for each in find_odd_places(pixels)]
+    assert found, [(each.oddity, each.chance) for each in find_odd_places(pixels)]
     assert views[0].oddity is not None
     box = Box(*found[0].box)
     assert box.x - 100 < middle[0] < box.x + box.width + 100
@@ -70,10 +70,23 @@ def test_a_small_flaw_is_found_named_and_shown(kind) -> None:
 
 
 def test_nothing_is_called_odd_where_nothing_is() -> None:
-    assert all(each.strength < 1 for each in find_odd_places(ground()))
+    assert not any(each.sure for each in find_odd_places(ground()))
     views = plan_views(opened(ground()))
     assert 1 <= len(views) <= 4
     assert all(view.oddity is None and view.reason for view in views)
+
+
+def test_of_each_oddity_there_are_two_places_apart_and_at_most_one_is_said() -> None:
+    pixels, _ = flawed("scratch")
+    cv2.line(pixels, (300, 1100), (700, 1300), (250, 250, 250), 3, cv2.LINE_AA)
+    found = find_odd_places(pixels)
+    assert [each.chance for each in found] == sorted((each.chance for each in found), reverse=True)
+    for oddity in {each.oddity for each in found}:
+        own = [each for each in found if each.oddity == oddity]
+        assert len(own) <= 2
+        assert sum(each.sure for each in own) <= 1
+    first, second = (each.box for each in found if each.oddity == "scratch")
+    assert abs(first.x - second.x) > 500
 
 
 def test_marked_parts_come_first_and_small_places_are_enlarged() -> None:

@@ -1,8 +1,8 @@
 """Which places of a large picture are worth a closer look: by rule, from what costs nothing, at most four.
 
-What is clearly odd in the picture's own pixels comes first, then the parts that the user named, the faces, the oddest
-smooth place and the oddest place with detail (damage hides in the one and shows in the other), the worst place of the
-quality map, and the subject. Dark places are shown with their shadows lifted.
+What is clearly odd in the picture's own pixels comes first, then the parts that the user named, a face, places that are
+perhaps odd, the likeliest first, the worst place of the quality map, and the subject. Dark places are shown with their
+shadows lifted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ SAME = 0.4
 """Share of their union that two views have in common when one of them is enough."""
 SUBJECT = 0.5
 
-TELLING: tuple[Oddity, ...] = ("noise", "blocks", "scratch", "seam", "blur")
 ODD: dict[Oddity, str] = {
     "blur": "softer than everything around it",
     "blocks": "steps on a grid of 8 pixels, as of strong compression, unlike the rest",
@@ -72,9 +71,8 @@ def _candidates(
     image: LoadedImage, regions: Mapping[str, Sequence[int]], quality: Floats, side: int
 ) -> Iterator[tuple[Box, str, Oddity | None]]:
     odd = odd_places(image)
-    # Blocks have straight borders and little detail, too: of several names for a place the most telling one is said.
-    for place in sorted(odd, key=lambda each: TELLING.index(each.oddity)):
-        if place.strength >= 1:
+    for place in odd:
+        if place.sure:
             yield _around(place.box, side, side, image.size, side), ODD[place.oddity], place.oddity
     for name, numbers in regions.items():
         yield Box(*numbers), f"the part that was marked as {name!r}", None
