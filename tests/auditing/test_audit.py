@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas
 import pytest
 from PIL import Image, ImageFilter
@@ -221,3 +222,12 @@ def test_the_model_scores_and_sorts(shoot, tmp_path):
     assert rows[0]["score"] > rows[1]["score"]
     assert "blurry" in rows[1]["findings"]
     assert rows[2]["score"] is None
+
+
+@pytest.mark.parametrize(("levels", "is_found"), [(0, False), (7, True), (25, True)])
+def test_noise_is_found_before_it_is_strong(tmp_path, levels, is_found):
+    pixels = np.asarray(photograph("astronaut").resize((512, 384)), np.float32)
+    pixels = pixels + np.random.default_rng(1).normal(0, levels, pixels.shape)
+    Image.fromarray(pixels.round().clip(0, 255).astype(np.uint8)).save(tmp_path / "a.png")
+    (row,) = agenticiqa.audit(tmp_path)
+    assert ("noisy" in row["findings"]) == is_found

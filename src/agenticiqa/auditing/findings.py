@@ -235,8 +235,8 @@ def sharpest_place(details: Sequence[int]) -> list[float]:
 
 POOR = 2.5
 COUNTS_FROM = SEVERITIES.index("moderate")
-LEAST_CHANCE = {"motion_blur": 0.8, "dark": 0.6, "bad_contrast": 0.75}
-"""What an audit asks of a finding, where that is more than an even chance.
+LEAST_CHANCE = {"motion_blur": 0.8, "too_dark": 0.6, "noisy": 0.95, "Contrast": 0.75}
+"""What an audit asks of a flaw or of a category, where that is more than an even chance.
 
 Nobody asked about the picture: these keep findings away from good photographs, as
 ``training/embedded/audit_findings.py`` counts.
@@ -245,7 +245,7 @@ CALLED_OVEREXPOSED = 0.95
 """How likely people must call a picture too bright: white skies and snow look so to the model alone."""
 TEXT = 0.974
 """The chance from which on lines of letters are told (``training/text_over_pictures.py``)."""
-_BY_FLAW = {name: name for name in ("motion_blur", "out_of_focus", "hazy")}
+_BY_FLAW = {name: name for name in ("motion_blur", "out_of_focus", "hazy", "noisy")}
 _BY_FLAW |= {"too_dark": "dark", "too_bright": "light"}
 MEASURED_NAMES = tuple(
     name
@@ -283,13 +283,13 @@ def _findings(look: Look) -> Findings:
     reading, found = look.reading, {}
     for category, name in _WORDS["by_category"].items():
         chance = sum(reading.severity_probabilities[category][COUNTS_FROM:])
-        if chance >= LEAST_CHANCE.get(name, FLAW_THRESHOLD):
+        if chance >= LEAST_CHANCE.get(category, FLAW_THRESHOLD):
             found[name] = f"{category.lower()}: {look.severity_name(category)}"
     for flaw, name in _BY_FLAW.items():
         # Facts may have ruled out the category since.
         chance = min(reading.flaws[flaw], reading.presence(look.scene.vision.flaws[flaw]))
-        if chance > LEAST_CHANCE.get(name, FLAW_THRESHOLD) and (name != "light" or _called_overexposed(look)):
-            found[name] = f"seen with a chance of {chance:.0%}"
+        if chance > LEAST_CHANCE.get(flaw, FLAW_THRESHOLD) and (name != "light" or _called_overexposed(look)):
+            found.setdefault(name, f"seen with a chance of {chance:.0%}")
     if reading.score < POOR:
         found["poor"] = f"score {reading.score:.1f} of 5"
     return found
