@@ -1,8 +1,10 @@
 """The judge of odd places: taught by flaws made in large photographs.
 
     PYTHONPATH=src:. python -m training.odd_places_judge make PHOTOGRAPHS --out MADE [--count 132] [--seed 1]
-    PYTHONPATH=src:. python -m training.odd_places_judge collect PHOTOGRAPHS --made MADE --out SEEN.npz [--count 242]
-    PYTHONPATH=src:. python -m training.odd_places_judge fit --train SEEN.npz --validation OTHERS.npz [--out FILE]
+    PYTHONPATH=src:. python -m training.odd_places_judge make PHOTOGRAPHS --out MADE --skip 132 --count 126 \\
+        --seed 2 --kinds blur blocks
+    PYTHONPATH=src:. python -m training.odd_places_judge collect PHOTOGRAPHS --made MADE --out SEEN.npz [--count 258]
+    PYTHONPATH=src:. python -m training.odd_places_judge fit --train SEEN.npz --validation OTHERS.npz [--kinds blur]
 
 ``make`` stores each photograph with one flaw of each kind, far apart, made as ``benchmarks/accuracy/closer_look.py``
 makes them. ``collect`` measures the candidates (``agenticiqa.vision.odd_places.candidates``) of the photographs as they
@@ -16,12 +18,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from benchmarks.accuracy.closer_look import KINDS, VISIBLE, Pixels, make_flaw, photographs
+from benchmarks.accuracy.closer_look import KINDS, VISIBLE, Pixels, chosen, make_flaw
 from PIL import Image
 
 from agenticiqa.vision.odd_places import JUDGE, candidates, chances
@@ -33,11 +36,11 @@ HIDDEN, NETWORKS, FOLDS, STEPS, DECAY = 10, 3, 4, 250, 2e-3
 Masks = dict[str, tuple[int, int, int, int]]
 
 
-def with_flaws(pixels: Pixels, random: np.random.Generator) -> tuple[Pixels, Masks]:
+def with_flaws(pixels: Pixels, random: np.random.Generator, kinds: Sequence[str] = KINDS) -> tuple[Pixels, Masks]:
     """A photograph with a flaw of each kind where there is room, and the box of each: x, y, width, height."""
     changed, boxes = pixels.copy(), Masks()
     height, width = pixels.shape[:2]
-    for kind in map(str, random.permutation(KINDS)):
+    for kind in map(str, random.permutation(kinds)):
         side = FOR_SCRATCH if kind == "scratch" else CROP
         high, wide = min(side, height), min(side, width)
         limits = width - wide + 1, height - high + 1
@@ -81,21 +84,22 @@ def _touches(box: tuple[int, int, int, int], flaw: tuple[int, int, int, int]) ->
 
 def make(arguments: argparse.Namespace) -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
-    about: dict[str, Masks] = {}
-    for file in photographs(arguments.photographs, arguments.count, arguments.skip):
+    stored = arguments.out / "flaws.json"
+    about: dict[str, Masks] = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else {}
+    for file in chosen(arguments):
         with Image.open(file) as opened:
             sound = np.asarray(opened.convert("RGB"))
         # Each photograph has its own random numbers, whatever comes before it.
-        pixels, boxes = with_flaws(sound, np.random.default_rng([arguments.seed, *file.name.encode()]))
+        pixels, boxes = with_flaws(sound, np.random.default_rng([arguments.seed, *file.name.encode()]), arguments.kinds)
         Image.fromarray(pixels).save(arguments.out / file.name, "JPEG", quality=95, subsampling=0)
         about[file.name] = boxes
-        (arguments.out / "flaws.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        stored.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 def collect(arguments: argparse.Namespace) -> None:
     rows: dict[str, list[tuple[int, int, bool, tuple[float, ...]]]] = {kind: [] for kind in KINDS}
     about: dict[str, Masks] = json.loads((arguments.made / "flaws.json").read_text(encoding="utf-8"))
-    files = list(photographs(arguments.photographs, arguments.count, arguments.skip))
+    files = list(chosen(arguments))
     for number, file in enumerate(files):
         boxes = about.get(file.name, Masks())
         for flawed, folder in enumerate([arguments.photographs, arguments.made][: 1 + bool(boxes)]):
@@ -153,7 +157,9 @@ def fit(arguments: argparse.Namespace) -> None:
     train, validation = np.load(arguments.train), np.load(arguments.validation)
     assert not set(train["names"]) & set(validation["names"]), "A photograph is in both files."
     judges: dict[str, dict[str, Any]] = {}
-    for kind in KINDS:
+    if arguments.out.exists():
+        judges = json.loads(arguments.out.read_text(encoding="utf-8"))["judges"]
+    for kind in arguments.kinds:
         where, features = train[f"{kind}_where"], train[f"{kind}_features"]
         flawed = where[:, 2] == 1
         unseen = np.zeros(len(where), np.float32)
@@ -185,6 +191,7 @@ def main() -> None:
     made.add_argument("photographs", type=Path)
     made.add_argument("--out", type=Path, required=True)
     made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     made.set_defaults(run=make)
     seen = commands.add_parser("collect")
     seen.add_argument("photographs", type=Path)
@@ -199,6 +206,7 @@ def main() -> None:
     fitted.add_argument("--validation", type=Path, required=True)
     fitted.add_argument("--false", type=float, default=0.006, help="share of sound photographs said to have a kind")
     fitted.add_argument("--out", type=Path, default=JUDGE)
+    fitted.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="the others stay as they are in --out")
     fitted.set_defaults(run=fit)
     arguments = parser.parse_args()
     arguments.run(arguments)

@@ -11,7 +11,7 @@ from PIL import Image
 
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image
 from agenticiqa.vision.closer_look import plan_views
-from agenticiqa.vision.odd_places import find_odd_places
+from agenticiqa.vision.odd_places import candidates, find_odd_places
 from agenticiqa.vision.views import place_around
 
 SIZE = (2304, 1536)
@@ -120,6 +120,12 @@ def test_no_view_is_larger_than_a_model_takes() -> None:
 def test_a_narrow_picture_has_no_surroundings() -> None:
     assert find_odd_places(np.zeros((100, 3000, 3), np.uint8)) == ()
     assert place_around(5, 5, 768, 768, (3000, 100)) == Box(0, 0, 768, 100)
+
+
+def test_a_picture_without_a_far_place_is_compared_with_itself() -> None:
+    found = candidates(ground()[:300, :400])
+    assert {each.oddity for each in found} >= {"blur", "blocks", "noise"}
+    assert all(np.isfinite(each.features).all() for each in found)
 
 
 def test_a_line_in_a_picture_longer_than_opencv_takes() -> None:

@@ -20,6 +20,7 @@ from scipy import ndimage
 from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
 from agenticiqa.state import Oddity
 from agenticiqa.vision.network import Floats, LRUCache, loaded_once
+from agenticiqa.vision.odd_outlines import outline, pairs, unlike
 
 JUDGE = Path(__file__).parent / "weights" / "odd_places.json"
 TILE = 64
@@ -145,8 +146,13 @@ def _tiles(grey: UInt8Image, across: Floats, down: Floats) -> list[Candidate]:
     rows, columns = (side // TILE for side in grey.shape)
     values = grey[: rows * TILE, : columns * TILE].astype(np.float32)
     details, diagonals = [], []
+    cells: list[Any] = []
+    cells_of = columns * 4, rows * 4
     for _ in range(5):
         values, detail, diagonal = _haar(values)
+        if len(cells) < 4:
+            cells.append(np.log(cv2.resize(detail, cells_of, interpolation=cv2.INTER_AREA) + 0.2))
+            light_cells = values / 2 ** len(cells)
         details.append(np.log(cv2.resize(detail, (columns, rows), interpolation=cv2.INTER_AREA) + 0.2))
         diagonals.append(np.log(cv2.resize(diagonal, (columns, rows), interpolation=cv2.INTER_AREA) + 0.2))
     light = cv2.resize(values, (columns, rows), interpolation=cv2.INTER_AREA) / (32 * 64)
@@ -171,6 +177,10 @@ def _tiles(grey: UInt8Image, across: Floats, down: Floats) -> list[Candidate]:
         "blocks": (-most(-both) - _ring(both, RINGS[1])[4],),
     }
     middles = [float(np.median(each)) for each in maps]
+    followed = np.stack([cells[1] - cv2.blur(cells[3], (3, 3)), cells[1], cells[0], light_cells])
+    likes = np.stack(
+        [pairs(each) for each in (details[0], fine, details[3], details[4], grain, np.asarray(light * 64, np.float32))]
+    )
     out = []
     for oddity, (score, *more) in scores.items():
         places = sorted({place for each in (score, *more) for place in _peaks(each)})
@@ -182,6 +192,8 @@ def _tiles(grey: UInt8Image, across: Floats, down: Floats) -> list[Candidate]:
                 own = float(each[row : row + 2, column : column + 2].mean())
                 compared = [float(ring[rank, row, column]) - own for ring in around for rank in (1, 4, 6)]
                 features += [own, middle - own, *compared]
+            if oddity != "noise":
+                features += [*outline(followed, 4 * row + 4, 4 * column + 4), *unlike(likes, row, column, FAR / TILE)]
             out.append(Candidate(oddity, Box(column * TILE, row * TILE, 2 * TILE, 2 * TILE), tuple(features)))
     return out
 
