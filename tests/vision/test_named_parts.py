@@ -74,11 +74,11 @@ def test_the_side_that_is_named_decides_and_absence_there_is_not_claimed():
 
 
 def test_tokens_are_of_the_same_look_as_the_content():
-    """What the content tells of the mean of all places is the mean of the tokens' last layer."""
+    """What the content tells of the mean of all places is that of the tokens' last layer, laid out on another grid."""
     vision = load_vision()
     features = vision.look(load_image(DANDELION).rgb)
     assert features.tokens.shape == (20, 20, 768)
-    assert features.tokens[..., 384:].mean((0, 1)) == pytest.approx(features.content[384:768], abs=1e-4)
+    assert features.tokens[..., 384:].mean((0, 1)) == pytest.approx(features.content[384:768], abs=0.02)
 
 
 def test_chances_of_a_mirrored_picture_are_mirrored():
