@@ -1,10 +1,10 @@
 """Teach a cheaper content network what the shipped one sees: fewer and larger patches of the same view.
 
-    python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 10] [--grids 18 16]
+    python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 12.5] [--grids 18]
 
-``FOLDER`` holds views*.tar with JPEGs of 280×280 pixels: whole pictures resized by Pillow's BILINEAR, none of a picture
-that figures are measured on, but for those whose name begins with "e", on which it is only asked how close the
-student came. ``WEIGHTS`` is a folder with content.onnx, local.onnx and joint.onnx. A student learns the mean of what
+``FOLDER`` holds views*.tar as ``look_lessons`` makes them: whole pictures of 280×280 pixels; of those whose name begins
+with "e" it is only asked how close the student came. ``WEIGHTS`` is a folder with content.onnx in 32 bits (the teacher)
+and the shipped local.onnx and joint.onnx. A student learns the mean of what
 the teacher sees of a view and of its mirror image, and what the heads say of it beside the statistics of the view.
 """
 
@@ -239,9 +239,9 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--views", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--rate", type=float, default=2e-4)
-    parser.add_argument("--grids", type=int, nargs="+", default=[18, 16])
+    parser.add_argument("--minutes", type=float, default=12.5)
+    parser.add_argument("--rate", type=float, default=6e-5)
+    parser.add_argument("--grids", type=int, nargs="+", default=[18])
     parser.add_argument("--compile", action="store_true")
     run(parser.parse_args())
 
