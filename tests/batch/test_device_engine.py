@@ -12,14 +12,23 @@ import pytest
 from agenticiqa.batch.engines import device
 from agenticiqa.batch.rating_run import RatingRequest, run_rating
 from agenticiqa.errors import WorkerDiedError
-from agenticiqa.vision.network import load_vision
+from support.devices import (
+    serve_in_single_batches,
+    serve_on_a_broken_gpu,
+    serve_on_the_cpu,
+    serve_slowly_on_a_large_picture,
+    serve_until_a_large_picture,
+    serve_with_little_memory,
+    serve_with_odd_numbers,
+)
 from support.pictures import distorted, save, scene
 
 
 @pytest.fixture
 def shots(tmp_path, monkeypatch):
-    monkeypatch.setattr(device, "vision_on", lambda _: load_vision())
-    monkeypatch.setattr(device, "BATCH", 4)
+    monkeypatch.setattr(device, "gpu_memory", lambda: 1 << 40)
+    monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_on_the_cpu))
+    monkeypatch.setattr(device.DeviceEngine, "at_once", 4)
     monkeypatch.setattr("agenticiqa.batch.rating_run.chosen_device", lambda _: ("cuda", "a GPU"))
     folder = tmp_path / "shots"
     folder.mkdir()
@@ -48,58 +57,40 @@ def test_the_same_scores_as_on_the_cpu(shots, monkeypatch):
             assert found[name]["rating"]["sha256"] == record["rating"]["sha256"]
 
 
-def test_too_little_memory_halves_the_batch(shots, monkeypatch):
-    class OutOfMemoryError(RuntimeError):
-        pass
-
-    sizes = []
-    see = device.Scene.of_all
-
-    def narrow(vision, pictures):
-        sizes.append(len(pictures))
-        if len(pictures) > 1:
-            raise OutOfMemoryError("too much")
-        return see(vision, pictures)
-
-    monkeypatch.setattr(device.Scene, "of_all", narrow)
+@pytest.mark.parametrize("serve", [serve_with_little_memory, serve_in_single_batches])
+def test_too_little_memory_halves_the_batch(shots, monkeypatch, serve):
+    monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve))
     summary, _ = rated(shots)
-    assert summary.ok == 10
-    assert max(sizes) > 1
+    # The second refuses even single pictures: they fail, and nothing else does.
+    assert (summary.ok, summary.failed) == ((10, 1) if serve is serve_with_little_memory else (0, 11))
 
 
 def test_a_failure_of_the_gpu_ends_the_run(shots, monkeypatch):
-    def broken(*_):
-        raise RuntimeError("the device is gone")
-
-    monkeypatch.setattr(device.Scene, "of_all", broken)
+    monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_on_a_broken_gpu))
     with pytest.raises(WorkerDiedError, match=r"the device is gone.*--resume"):
         rated(shots)
 
 
 def test_a_picture_of_no_numbers_fails_alone(shots, monkeypatch):
-    rate, turns = device.rating_of, []
-
-    def odd(scene):
-        turns.append(1)
-        return {**rate(scene), "score": float("nan")} if len(turns) == 1 else rate(scene)
-
-    monkeypatch.setattr(device, "rating_of", odd)
-    summary, _ = rated(shots)
+    monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_with_odd_numbers))
+    summary, found = rated(shots)
     assert (summary.ok, summary.failed) == (9, 2)
+    assert found["large.jpg"]["status"] == "error"
 
 
-def test_shared_memory_that_cannot_be_opened_costs_one_picture(shots, monkeypatch):
-    read, turns = device.DeviceEngine._from_shared, []
-
-    def failing(self, worker, message):
-        turns.append(1)
-        if len(turns) == 1:
-            raise OSError(24, "Too many open files")
-        return read(self, worker, message)
-
-    monkeypatch.setattr(device.DeviceEngine, "_from_shared", failing)
-    summary, _ = rated(shots)
+def test_only_the_picture_that_kills_its_worker_fails(shots, monkeypatch):
+    """Whatever was given to the worker together with it is tried again alone."""
+    monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_until_a_large_picture))
+    summary, found = rated(shots)
     assert (summary.ok, summary.failed) == (9, 2)
+    assert "died twice" in found["large.jpg"]["error"]
+
+
+def test_only_the_picture_that_takes_too_long_fails(shots, monkeypatch):
+    monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_slowly_on_a_large_picture))
+    summary, found = rated(shots, timeout_s=2.0)
+    assert (summary.ok, summary.failed) == (9, 2)
+    assert "longer than 2 s" in found["large.jpg"]["error"]
 
 
 def test_a_killed_worker_costs_nothing(shots):

@@ -45,7 +45,7 @@ class RatingRequest:
         device, why = chosen_device(self.device)
         cores = self.workers or usable_cores()
         if device == "cuda":
-            return f"the GPU ({why}), {cores} processes decoding"
+            return f"the GPU ({why}), {cores} cores decoding"
         return f"the CPU, {cores} processes" + (f" ({why})" if self.device == "auto" else "")
 
 

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -234,6 +234,9 @@ class SampleWorker:
             return found.model_dump(mode="json")
 
         return assess
+
+    def work_all(self, tasks: Sequence[Task]) -> list[SampleOutcome]:
+        return [self.work(task) for task in tasks]
 
     def work(self, task: Task) -> SampleOutcome:
         """The sample's result; whatever goes wrong with it stays with it."""

@@ -1,51 +1,34 @@
-"""Rating on a GPU: processes decode and prepare pictures, two threads see them in batches.
+"""Rating on a GPU: every worker process decodes pictures in a few threads and sees them in batches.
 
-Pixels travel through memory that both sides share; what a worker says of a picture is small. A worker that dies costs
-its own picture only, as in the engine that this one extends.
+Several processes share the GPU: while one waits for it, the others decode, and no process is the neck of the bottle. A
+worker that dies costs its own pictures one more try each, as in the engine that this one extends.
 """
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.shared_memory import SharedMemory
-from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from agenticiqa.batch.engines.processes import ProcessEngine, WorkerProcess, serve_with
+from agenticiqa.batch.engines.processes import ProcessEngine, serve_with
 from agenticiqa.batch.rating import Opened, opened, rating_of, record_of
 from agenticiqa.batch.results import result_line
 from agenticiqa.batch.work import BatchJob, InternalError, SampleOutcome, Task, failure
 from agenticiqa.errors import AgenticIQAError, ImageTooLargeError, WorkerDiedError
 from agenticiqa.runtime.memory import process_budget
-from agenticiqa.vision.accelerator import vision_on
-from agenticiqa.vision.network import WEIGHTS, Bytes, Prepared, described, prepared
+from agenticiqa.vision.accelerator import gpu_memory, vision_on
+from agenticiqa.vision.network import WEIGHTS, Prepared, described, prepared
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import Scene
 
-BATCH = 128
-AHEAD = 4
-"""Batches that may wait for the GPU or for being written down."""
-GPU_THREADS = 2
-"""While the GPU sees one batch, the next is put together, or words are made of the last."""
-
-
-@dataclass(frozen=True)
-class InSharedMemory:
-    """A prepared picture: what is known of it, and where its arrays lie."""
-
-    about: Opened
-    facts: PictureFacts
-    scale: float
-    memory: str
-    shapes: list[tuple[int, ...]]
-    far: bool
-    """Whether the third array is the picture reduced; windows follow."""
+BATCH = 64
+"""Pictures that a worker is given together."""
+CORES_OF_A_WORKER = 2
+"""Each has a thread more than that: one of them mostly waits for the GPU."""
+GPU_BYTES = 4 << 30
+"""What a worker takes of the GPU's memory: its programs, weights, and a batch."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +42,25 @@ class Ready:
 
 
 class BatchRater:
-    """Opens pictures and makes of each what the networks take; rates several together on the GPU."""
+    """Opens pictures in threads and makes of each what the networks take; rates several together on the GPU."""
 
-    def __init__(self, job: BatchJob) -> None:
+    def __init__(self, job: BatchJob, threads: int) -> None:
         self._job, pipeline = job, job.settings.pipeline
         self._limits, self._budget = pipeline.images, process_budget(pipeline.memory)
         about = described(WEIGHTS)
         self._prepare = partial(prepared, side=int(about["view"]), cell=int(about["cell"]))
+        self._threads = ThreadPoolExecutor(threads)
+        # Loaded before the first picture's time is counted.
+        self._vision = vision_on("cuda")
 
-    def prepare(self, task: Task) -> Ready | SampleOutcome:
-        """The picture, or its result where it cannot be opened."""
+    def work_all(self, tasks: Sequence[Task]) -> list[SampleOutcome]:
+        return self.rate(self.prepare_all(tasks))
+
+    def prepare_all(self, tasks: Sequence[Task]) -> list[Ready | SampleOutcome]:
+        """Each picture, or its result where it cannot be opened."""
+        return list(self._threads.map(self._prepared, tasks))
+
+    def _prepared(self, task: Task) -> Ready | SampleOutcome:
         try:
             with opened(task.sample, self._limits, self._budget) as image:
                 about = Opened(image.size, image.sha256)
@@ -86,7 +78,7 @@ class BatchRater:
         if not batch:
             return found
         try:
-            scenes = Scene.of_all(vision_on("cuda"), [(each.picture, each.facts) for each in batch])
+            scenes = Scene.of_all(self._vision, [(each.picture, each.facts) for each in batch])
         except RuntimeError as error:
             if type(error).__name__ != "OutOfMemoryError":
                 hint = "--resume goes on from here, with --device cpu also without the GPU."
@@ -107,123 +99,20 @@ class BatchRater:
             return failure(self._job, ready.task, InternalError(f"{type(error).__name__}: {error}"))
         return SampleOutcome(ready.task.position, line, "ok")
 
-
-class PreparingWorker:
-    """Prepares pictures in a process of its own, and puts them where the runner finds them."""
-
-    def __init__(self, job: BatchJob) -> None:
-        self._rater = BatchRater(job)
-        self._memory: SharedMemory | None = None
-
-    def work(self, task: Task) -> SampleOutcome | InSharedMemory:
-        ready = self._rater.prepare(task)
-        if isinstance(ready, SampleOutcome):
-            return ready
-        picture = ready.picture
-        far = [picture.farther] if picture.farther is not None else []
-        arrays = [picture.view, picture.whole, *far, *picture.windows]
-        memory, start = self._room_for(sum(each.nbytes for each in arrays)), 0
-        for each in arrays:
-            _array_in(memory, each.shape, start)[...] = each
-            start += each.nbytes
-        shapes = [each.shape for each in arrays]
-        return InSharedMemory(ready.about, ready.facts, picture.scale, memory.name, shapes, bool(far))
-
-    def _room_for(self, need: int) -> SharedMemory:
-        if self._memory is None or self._memory.size < need:
-            self.close()
-            self._memory = SharedMemory(create=True, size=need)
-        return self._memory
-
     def close(self) -> None:
-        if self._memory is not None:
-            self._memory.close()
-            self._memory.unlink()
-            self._memory = None
+        self._threads.shutdown()
 
 
 def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
-    serve_with(lambda: PreparingWorker(job), pipe, threads, scratch)
+    serve_with(lambda: BatchRater(job, threads + 1), pipe, threads, scratch)
 
 
 class DeviceEngine(ProcessEngine):
-    """Worker processes that prepare, and the GPU."""
+    """Worker processes that share the GPU."""
 
     target = staticmethod(serve)
+    at_once = BATCH
 
-    def __init__(self, job: BatchJob, workers: int) -> None:
-        super().__init__(job, workers)
-        self.slots = 2 * workers + AHEAD * BATCH
-        self._ready: list[Ready] = []
-        self._batches: queue.SimpleQueue[list[Ready] | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[list[SampleOutcome] | BaseException] = queue.SimpleQueue()
-        self._on_gpu = 0
-        self._memories: WeakKeyDictionary[WorkerProcess, SharedMemory] = WeakKeyDictionary()
-        """What each worker puts its pictures into, as it was opened last."""
-        for _ in range(GPU_THREADS):
-            threading.Thread(target=self._see, daemon=True, name="gpu").start()
-
-    def finished(self, timeout_s: float) -> list[SampleOutcome]:
-        found = super().finished(min(timeout_s, 0.01) if self._on_gpu or self._ready else timeout_s)
-        idle = not self._waiting and all(worker.task is None for worker in self._workers)
-        while len(self._ready) >= BATCH or (self._ready and idle):
-            some, self._ready = self._ready[:BATCH], self._ready[BATCH:]
-            self._batches.put(some)
-            self._on_gpu += 1
-        try:
-            while True:
-                done = (
-                    self._done.get(timeout=timeout_s)
-                    if idle and self._on_gpu and not found
-                    else self._done.get_nowait()
-                )
-                if isinstance(done, BaseException):
-                    raise done
-                self._on_gpu -= 1
-                found += done
-        except queue.Empty:
-            return found
-
-    def _received(self, worker: WorkerProcess, message: object) -> list[SampleOutcome]:
-        if not isinstance(message, InSharedMemory) or worker.task is None:
-            return super()._received(worker, message)
-        task = worker.task
-        self._died_once.discard(task.position)
-        worker.task, self._failed_starts = None, 0
-        try:
-            # Copied before the worker is given the next picture.
-            self._ready.append(Ready(task, message.about, self._from_shared(worker, message), message.facts))
-        except OSError as error:
-            return [failure(self._job, task, WorkerDiedError(f"The shared memory cannot be read: {error}."))]
-        return []
-
-    def _from_shared(self, worker: WorkerProcess, message: InSharedMemory) -> Prepared:
-        opened = self._memories.get(worker)
-        if opened is None or opened.name != message.memory:
-            if opened is not None:
-                opened.close()
-            opened = self._memories[worker] = SharedMemory(message.memory)
-        start, arrays = 0, list[Bytes]()
-        for shape in message.shapes:
-            arrays.append(_array_in(opened, shape, start).copy())
-            start += arrays[-1].nbytes
-        view, whole, *rest = arrays
-        farther = rest.pop(0) if message.far else None
-        return Prepared(view, whole, message.scale, farther, tuple(rest))
-
-    def _see(self) -> None:
-        rater = BatchRater(self._job)
-        try:
-            while (batch := self._batches.get()) is not None:
-                self._done.put(rater.rate(batch))
-        except BaseException as error:  # noqa: BLE001 - told by the thread that asks for results
-            self._done.put(error)
-
-    def close(self) -> None:
-        for _ in range(GPU_THREADS):
-            self._batches.put(None)
-        super().close()
-
-
-def _array_in(memory: SharedMemory, shape: tuple[int, ...], start: int) -> Bytes:
-    return np.ndarray(shape, np.uint8, memory.buf, start)
+    def __init__(self, job: BatchJob, cores: int) -> None:
+        workers = max(1, min(-(-cores // CORES_OF_A_WORKER), gpu_memory() // GPU_BYTES))
+        super().__init__(job, workers, threads=-(-cores // workers))

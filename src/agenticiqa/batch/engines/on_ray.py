@@ -12,7 +12,6 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, f
 from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
 from agenticiqa.vision.accelerator import Device
 
+Given = TypeVar("Given")
 Result = TypeVar("Result")
 AT_ONCE, AT_ONCE_ON_GPU = 8, 64
 """Pictures in one call of an actor."""
@@ -141,17 +141,17 @@ class RatingActor:
         if on_gpu:
             from agenticiqa.batch.engines.device import BatchRater
 
-            self._rater, self._threads = BatchRater(job), ThreadPoolExecutor(8)
+            self._rater = BatchRater(job, threads=8)
 
     def work(self, tasks: list[Task]) -> list[SampleOutcome]:
         if self._worker is not None:
             return [self._timed(self._worker.work, task) for task in tasks]
-        return self._rater.rate(self._timed(lambda: list(self._threads.map(self._rater.prepare, tasks))))
+        return self._rater.rate(self._timed(self._rater.prepare_all, tasks))
 
-    def _timed(self, work: Callable[..., Result], *arguments: Task) -> Result:
+    def _timed(self, work: Callable[[Given], Result], given: Given) -> Result:
         # Not a thread of Python's: some decoders hold its lock for as long as they take.
         faulthandler.dump_traceback_later(self._job.timeout_s, exit=True, file=2)
         try:
-            return work(*arguments)
+            return work(given)
         finally:
             faulthandler.cancel_dump_traceback_later()

@@ -1,8 +1,8 @@
 """Processes on this machine, for work that needs the processor. A worker that dies costs only its own sample.
 
-A worker has a pipe of its own and one task at a time. So the runner always knows which sample a dead or slow worker
-was busy with, and never writes to a pipe that is not read. docs/many-pictures/batch.md says
-what this costs, and what other pools lack.
+A worker has a pipe of its own and one task at a time (or a few that are done together). So the runner always knows
+which sample a dead or slow worker was busy with, and never writes to a pipe that is not read.
+docs/many-pictures/batch.md says what this costs, and what other pools lack.
 """
 
 import multiprocessing
@@ -14,9 +14,10 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -40,9 +41,9 @@ ABANDONED = 70
 
 
 class Worker(Protocol):
-    """Does one task after the other."""
+    """Does the tasks it is given; what it raises ends the run."""
 
-    def work(self, task: Task) -> object: ...
+    def work_all(self, tasks: Sequence[Task]) -> list[SampleOutcome]: ...
 
     def close(self) -> None: ...
 
@@ -68,7 +69,11 @@ def serve_with(make: Callable[[], Worker], pipe: Connection, threads: int, scrat
     with suppress(EOFError, OSError):
         pipe.send(READY)
         while True:
-            pipe.send(worker.work(pipe.recv()))
+            tasks = pipe.recv()
+            try:
+                pipe.send(worker.work_all(tasks))
+            except WorkerDiedError as error:
+                pipe.send((error.message, error.hint))
     worker.close()
     # The runner does this too, unless it was killed.
     shutil.rmtree(scratch, ignore_errors=True)
@@ -93,9 +98,9 @@ class WorkerProcess:
     pipe: Connection
     scratch: ScratchFolder
     ready: bool = False
-    task: Task | None = None
+    tasks: list[Task] = field(default_factory=list)
     since: float = 0.0
-    """When it was given the task."""
+    """When it was given the tasks."""
 
 
 class ProcessEngine:
@@ -103,15 +108,17 @@ class ProcessEngine:
 
     target: Callable[[Connection, BatchJob, int, str], None] = staticmethod(serve)
     """What a worker process runs."""
+    at_once = 1
+    """How many tasks a worker is given together."""
 
-    def __init__(self, job: BatchJob, workers: int) -> None:
+    def __init__(self, job: BatchJob, workers: int, threads: int | None = None) -> None:
         # As many waiting here as are being worked on: the next one is handed out before results are written down.
-        self.slots = 2 * workers
+        self.slots = 2 * workers * self.at_once
         self._job = job.with_memory_of_one(workers)
-        self._threads = max(1, usable_cores() // workers)
+        self._threads = threads or max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
         self._died_once: set[int] = set()
-        """Positions of samples on which a worker died: the second time they fail."""
+        """Positions of samples with which a worker died: they are tried again alone, and the second time they fail."""
         self._failed_starts = 0
         if sys.version_info < (3, 11):
             refuse_foreign_modules(Path.cwd())
@@ -145,33 +152,53 @@ class ProcessEngine:
             except (EOFError, OSError):
                 done += self._replace_dead(worker)
         for worker in self._workers[:]:
-            if worker.task and time.monotonic() - worker.since > self._job.timeout_s:
-                done.append(overtime(self._job, worker.task))
+            if worker.tasks and time.monotonic() - worker.since > self._job.timeout_s:
                 self._replace(worker)
+                if len(worker.tasks) == 1:
+                    done.append(overtime(self._job, worker.tasks[0]))
+                else:
+                    self._try_alone(worker.tasks)
         self._hand_out()
         return done
 
     def _hand_out(self) -> None:
         for worker in self._workers:
-            if worker.ready and worker.task is None and self._waiting:
+            if worker.ready and not worker.tasks and self._waiting:
+                tasks = self._next_tasks()
                 try:
                     # The worker waits for this, so it is read at once, however large it is.
-                    worker.pipe.send(self._waiting[0])
+                    worker.pipe.send(tasks)
                 except OSError:
                     # It has died since; `finished` finds its pipe closed and replaces it.
                     continue
-                worker.task, worker.since = self._waiting.popleft(), time.monotonic()
+                worker.tasks, worker.since = tasks, time.monotonic()
+                for _ in tasks:
+                    self._waiting.popleft()
+
+    def _next_tasks(self) -> list[Task]:
+        """What a worker does next: one that a worker died with, or as many others as fall to each worker."""
+        if self._waiting[0].position in self._died_once:
+            return [self._waiting[0]]
+        share = min(self.at_once, -(-len(self._waiting) // len(self._workers)))
+        return list(takewhile(lambda task: task.position not in self._died_once, islice(self._waiting, share)))
+
+    def _try_alone(self, tasks: Sequence[Task]) -> None:
+        self._died_once.update(task.position for task in tasks)
+        self._waiting.extendleft(reversed(tasks))
 
     def _received(self, worker: WorkerProcess, message: object) -> list[SampleOutcome]:
         if message == READY:
             worker.ready = True
             return []
-        if not isinstance(message, SampleOutcome):
+        if isinstance(message, tuple):
+            why, hint = message
+            raise WorkerDiedError(why, hint=hint)
+        if not isinstance(message, list):
             raise TypeError(f"a worker sent {type(message).__name__}")
-        worker.task = None
+        worker.tasks = []
         self._failed_starts = 0
-        self._died_once.discard(message.position)
-        return [message]
+        self._died_once.difference_update(outcome.position for outcome in message)
+        return message
 
     # --- workers that end early ---
 
@@ -184,12 +211,11 @@ class ProcessEngine:
         if self._failed_starts >= FAILED_STARTS:
             raise WorkerDiedError("No worker process can be started.", hint="Its own messages stand above.")
         self._replace(worker)
-        task = worker.task
-        if task is None:
+        if not worker.tasks:
             return []
+        task = worker.tasks[0]
         if task.position not in self._died_once:
-            self._died_once.add(task.position)
-            self._waiting.appendleft(task)
+            self._try_alone(worker.tasks)
             return []
         code = worker.process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
@@ -206,7 +232,7 @@ class ProcessEngine:
             worker.pipe.close()
         end = time.monotonic() + LAST_WAIT_S
         for worker in self._workers:
-            if worker.task is None:
+            if not worker.tasks:
                 worker.process.join(max(0.0, end - time.monotonic()))
             _end(worker)
 
