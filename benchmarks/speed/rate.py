@@ -2,12 +2,15 @@
 
     PYTHONPATH=src python benchmarks/speed/rate.py [--sizes 500x500 1920x1080 4000x3000] [--pictures 120]
         [--device cpu|cuda] [--before AGENTICIQA] [--json FILE]
+    PYTHONPATH=src python benchmarks/speed/rate.py --equal FOLDER
 
-JPEG files (quality 92) are made of the example photograph, no two alike. Ours is timed from first to last result,
-files read and decoded, on all cores. ``--before`` names the command of an earlier version, which is timed on
-``batch --measure AIQA_NR`` of the same files. Peers (pyiqa's NIQE and BRISQUE with parameters of the right shape, TOPIQ
-and CLIP-IQA's image network with random weights) decode with Pillow and run one picture at a time: as many threads as
-there are cores, or the GPU. Their weights cannot be had here: this is about speed alone.
+JPEG files (quality 92) are made of the example photograph, no two alike. Ours is timed over the last two thirds of the
+results, when all processes have loaded the model; files are read and decoded, on all cores. ``--before`` names the
+command of an earlier version, which is timed alike on ``batch --measure AIQA_NR`` of the same files. ``--equal`` rates
+the pictures of a folder on the GPU and on the CPU, and tells how far their scores lie apart. Peers (pyiqa's NIQE and
+BRISQUE with parameters of the right shape, TOPIQ and CLIP-IQA's image network with random weights) decode with Pillow
+and run one picture at a time: as many threads as there are cores, or the GPU. Their weights cannot be had here: this is
+about speed alone.
 """
 
 from __future__ import annotations
@@ -76,30 +79,25 @@ def gpu_watched(device: str) -> Iterator[list[float]]:
     watching.wait()
 
 
-def timed_from_first_result(run: Callable[[Callable[[Tally], None]], Any]) -> float:
-    """Pictures a second, without the time in which processes start and load the model."""
-    first: list[tuple[float, int]] = []
-    last: list[tuple[float, int]] = []
-
-    def note(tally: Tally) -> None:
-        if tally.worked and not first:
-            first.append((time.perf_counter(), tally.worked))
-        last[:] = [(time.perf_counter(), tally.worked)] if not last or last[0][1] < tally.worked else last
-
-    run(note)
-    return (last[0][1] - first[0][1]) / (last[0][0] - first[0][0])
+def settled_rate(noted: list[tuple[float, int]]) -> float:
+    """Results a second from (time, results so far): of the last two thirds."""
+    begun = next(each for each in noted if each[1] >= noted[-1][1] / 3)
+    return (noted[-1][1] - begun[1]) / (noted[-1][0] - begun[0])
 
 
 def ours(folder: Path, lines: Path, device: Device) -> float:
-    def run(note: Callable[[Tally], None]) -> None:
-        request = RatingRequest([str(folder)], lines, device=device, overwrite=True, on_progress=note)
-        run_rating(request)
+    noted: list[tuple[float, int]] = []
 
-    return timed_from_first_result(run)
+    def note(tally: Tally) -> None:
+        if tally.worked > (noted[-1][1] if noted else 0):
+            noted.append((time.perf_counter(), tally.worked))
+
+    run_rating(RatingRequest([str(folder)], lines, device=device, overwrite=True, on_progress=note))
+    return settled_rate(noted)
 
 
 def earlier(command: str, folder: Path, output: Path) -> float:
-    """Timed as ours: from the first result that stands in the file to the last."""
+    """Timed as ours, by the results that stand in the file."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     running = subprocess.Popen(
         [command, "batch", str(folder), "--measure", "AIQA_NR", "--output", str(output), "--no-cache", "--overwrite"],
@@ -113,7 +111,21 @@ def earlier(command: str, folder: Path, output: Path) -> float:
         time.sleep(0.02)
     if running.returncode:
         raise RuntimeError(f"{command} failed with {running.returncode}")
-    return (seen[-1][1] - seen[0][1]) / (seen[-1][0] - seen[0][0])
+    return settled_rate(seen)
+
+
+def differences(folder: Path) -> dict[str, float]:
+    """Of scores from the GPU and from the CPU."""
+    with tempfile.TemporaryDirectory() as name:
+        scores = []
+        for device in ("cuda", "cpu"):
+            lines = Path(name) / f"{device}.jsonl"
+            run_rating(RatingRequest([str(folder)], lines, device=device))
+            records = [json.loads(line) for line in lines.read_text().splitlines()]
+            scores.append({each["image_path"]: each["rating"]["score"] for each in records if each["status"] == "ok"})
+    apart = np.array([abs(scores[0][name] - score) for name, score in scores[1].items()])
+    above = int((apart > 0.02).sum())
+    return {"pictures": len(apart), "mean": apart.mean(), "largest": apart.max(), "above 0.02": above}
 
 
 def peers(device: str) -> dict[str, Callable[[Any], Any]]:
@@ -187,7 +199,11 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--before")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--equal", type=Path)
     arguments = parser.parse_args()
+    if arguments.equal:
+        print(differences(arguments.equal))
+        return
     rows, others = [], peers(arguments.device)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {arguments.device}")
     for text in arguments.sizes:

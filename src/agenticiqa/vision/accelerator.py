@@ -67,6 +67,13 @@ def _why_no_gpu() -> str | None:
     return None
 
 
+def gpu_memory() -> int:
+    """All of the GPU's memory, in bytes."""
+    import torch
+
+    return int(torch.cuda.mem_get_info()[1])
+
+
 @loaded_once
 def vision_on(device: Literal["cpu", "cuda"]) -> Vision:
     """The shipped model on a device; each is loaded once."""
@@ -186,15 +193,21 @@ def _means(cells: Tensor) -> Tensor:
     return cells.double().mean((1, 2)).float()
 
 
-_ROUNDED_LINEAR = ("DynamicQuantizeLinear", "MatMulInteger", "Cast", "Mul", "Mul", "Add")
-_GELU = ("Div", "Erf", "Add", "Mul", "Mul")
+_BY_PLACE = ("Abs", "ReduceMax", "Max", "Div")
+_ROUNDED_PRODUCT = ("DynamicQuantizeLinear", "MatMulInteger", "Cast", "Mul", "Mul")
+_SEQUENCES = {
+    (*_BY_PLACE, *_ROUNDED_PRODUCT, "Mul", "Add"): "RoundedLinearByPlace",
+    (*_ROUNDED_PRODUCT, "Add"): "RoundedLinear",
+    ("Div", "Erf", "Add", "Mul", "Mul"): "Gelu",
+}
+"""Operations that stand for several nodes of the content network."""
 
 
 class TorchGraph:
     """An ONNX graph of ours, node by node in PyTorch.
 
     Knows the operations of the shipped graphs and no others. What the graph rounds to 8-bit
-    integers is rounded here too, and multiplied as floats.
+    integers is rounded here too, and multiplied in whole numbers.
     """
 
     def __init__(self, data: bytes, device: str = "cuda") -> None:
@@ -214,7 +227,7 @@ class TorchGraph:
         self._fold()
         self._join_sequences()
         # Rounding to 8 bits doubles what a half's last digits change: scores would differ by up to 0.03 from a CPU's.
-        self.may_be_half = all(kind != "RoundedLinear" for kind, *_ in self.nodes)
+        self.may_be_half = all("Rounded" not in kind for kind, *_ in self.nodes)
 
     def _fold(self) -> None:
         """Run once what depends on no input: unpacked weights, constants."""
@@ -230,21 +243,26 @@ class TorchGraph:
         self.known = {name: value for name, value in self.known.items() if name in used}
 
     def _join_sequences(self) -> None:
-        """One operation for each of the two sequences that the content network is made of."""
+        """One operation for each of the sequences that the content network is made of."""
         rest: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
         place = 0
         while place < len(self.nodes):
-            kinds, inputs, outputs, _ = zip(*self.nodes[place : place + len(_ROUNDED_LINEAR)], strict=True)
-            if kinds == _ROUNDED_LINEAR:
-                weight, step = inputs[1][1], inputs[3][1]
-                (bias,) = (name for name in inputs[5] if name in self.known)
-                self.known[weight] = (self.known[weight].float() * self.known[step]).T.contiguous()
-                rest.append(("RoundedLinear", [inputs[0][0], weight, bias], outputs[5], {}))
-            elif kinds[: len(_GELU)] == _GELU:
-                rest.append(("Gelu", [inputs[0][0]], outputs[len(_GELU) - 1], {}))
+            kinds = tuple(kind for kind, *_ in self.nodes[place : place + max(map(len, _SEQUENCES))])
+            joined = next((some for some in _SEQUENCES if kinds[: len(some)] == some), ())
+            some = self.nodes[place : place + max(1, len(joined))]
+            if not joined:
+                rest += some
             else:
-                rest.append(self.nodes[place])
-            place += {"RoundedLinear": len(_ROUNDED_LINEAR), "Gelu": len(_GELU)}.get(rest[-1][0], 1)
+                given = [some[0][1][0]]
+                if "MatMulInteger" in joined:
+                    product = joined.index("MatMulInteger")
+                    weight, step = some[product][1][1], some[product + 2][1][1]
+                    (bias,) = (name for name in some[-1][1] if name in self.known)
+                    # The layout that the GPU's 8-bit units read.
+                    self.known[weight] = self.known[weight].T.contiguous().T
+                    given += [weight, step, bias]
+                rest.append((_SEQUENCES[joined], given, some[-1][2], {}))
+            place += len(some)
         self.nodes = rest
 
     def run(self, names: Sequence[str] | None, inputs: Mapping[str, Array]) -> list[Array]:
@@ -407,14 +425,28 @@ def _expanded(_: dict[str, Any], value: Any, shape: Any) -> Any:
     return value.expand([max(pair) for pair in zip(sides, wanted, strict=True)])
 
 
-def _rounded_linear(_: dict[str, Any], value: Any, weight: Any, bias: Any) -> Any:
-    """Inputs rounded to 8 bits as a CPU does, each picture by itself; multiplied as the values the steps stand for."""
-    from torch.nn import functional
+def _rounded_linear(_: dict[str, Any], value: Any, weight: Any, step: Any, bias: Any) -> Any:
+    """Inputs rounded to 8 bits as a CPU does, each picture by itself, and multiplied in whole numbers."""
+    import torch
 
-    exact, axes = value.float(), tuple(range(1, value.ndim))
-    low, high = exact.amin(axes, keepdim=True).clamp_max(0), exact.amax(axes, keepdim=True).clamp_min(0)
-    step = ((high - low) / 255).clamp_min(1e-12)
-    return functional.linear((exact / step).round_().mul_(step), weight, bias)
+    pictures, places, width = value.shape
+    low, high = value.reshape(pictures, -1).aminmax(dim=1)
+    low, high = low.clamp_max(0), high.clamp_min(0)
+    scale = ((high - low) / 255).clamp_min(1e-12).reshape(-1, 1, 1)
+    # Bytes without a sign have their zero at ``zero``; the GPU multiplies bytes with one, 128 lower.
+    zero = (-low.reshape(-1, 1, 1) / scale).round() - 128
+    whole = (value / scale).round_().add_(zero).clamp_(-128, 127).to(torch.int8)
+    product = torch._int_mm(whole.reshape(-1, width), weight).reshape(pictures, places, -1)
+    factor = scale * step
+    return torch.addcmul(bias - zero * weight.sum(0) * factor, product, factor)
+
+
+def _rounded_linear_by_place(_: dict[str, Any], value: Any, weight: Any, step: Any, bias: Any) -> Any:
+    """The same with every place divided by its own reach before, and multiplied by it after."""
+    import torch
+
+    reach = value.abs().amax(-1, keepdim=True).clamp_min(1e-20)
+    return torch.addcmul(bias, _rounded_linear({}, value / reach, weight, step, bias.new_zeros(())), reach)
 
 
 def _joined(attributes: dict[str, Any], *values: Any) -> Any:
@@ -477,7 +509,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "MultiHeadAttention": _attention,
     "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
     "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped,
-    "RoundedLinear": _rounded_linear, "Shape": _shape, "Slice": _sliced,
+    "RoundedLinear": _rounded_linear, "RoundedLinearByPlace": _rounded_linear_by_place, "Shape": _shape,
+    "Slice": _sliced,
     "Softmax": lambda attributes, value: value.softmax(attributes.get("axis", -1)),
     "Softplus": lambda _, value: value.float().exp().log1p().where(value < 20, value.float()),
     "Split": _split, "Squeeze": _squeezed, "Transpose": lambda attributes, value: value.permute(attributes["perm"]),
