@@ -7,7 +7,8 @@
 
 ``WEIGHTS`` holds content.onnx and local.onnx. ``--mirrored`` looks at the mirror image too, as versions up to 2.5 did.
 ``--statistics`` takes what the local network saw from another look whose local network is the same. The pictures are
-those that no look was taught on (``look_lessons.measured``); half of them choose between looks, the other half reports.
+those that no look was taught on: of ``look_lessons.measured`` half choose between looks and the other half reports;
+``look_lessons.fresh`` is for one last look, when everything is settled (``--fresh``; it chooses nothing).
 Differences to the first look come with their 95 % interval over pictures drawn again. ``order`` asks the shipped files
 about copies (``see_copies.COPIES``) of scenes that no head learnt the order from: how many score above their original.
 """
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 from scipy.stats import spearmanr
-from training.embedded.look_lessons import measured
+from training.embedded.look_lessons import fresh, measured
 from training.embedded.opinions import CHAINS, FALL, LEARNT, NEVER, RISE, held_scene, ratings
 from training.embedded.see_copies import COPIES, made, seed_of
 
@@ -41,7 +42,7 @@ def file_of(name: str, more: Path, data: Path) -> Path:
 def see(given: argparse.Namespace) -> None:
     vision = load_vision()
     content, local = (open_session((given.weights / f"{one}.onnx").read_bytes(), 1) for one in ("content", "local"))
-    names = measured(given.more, given.data)
+    names = measured(given.more, given.data) + fresh(given.more, given.data)
     known = dict(zip(*(np.load(given.statistics)[key] for key in ("names", "statistics")), strict=True)) \
         if given.statistics else {}  # fmt: skip
 
@@ -70,14 +71,20 @@ def scores(vision: Vision, look: Path) -> dict[str, float]:
 def figures(given: argparse.Namespace) -> None:
     said, vision = ratings(given.more, given.data), load_vision()
     looks = {look.stem: scores(vision, look) for look in given.looks}
-    first = next(iter(looks.values()))
-    for half in ("chooses", "reports", "both"):
+    first, kept = next(iter(looks.values())), set(fresh(given.more, given.data))
+    parts = {"fresh": kept} if given.fresh else {
+        half: {name for name in first if name not in kept
+               and (half == "both" or (seed_of(f"half{name}") % 2 == 0) == (half == "chooses"))}
+        for half in ("chooses", "reports", "both")
+    }  # fmt: skip
+    for half, own_names in parts.items():
         print(f"\n{half}: rank correlation (difference to the first, 95 % interval)")
         lost: dict[str, list[Values]] = {look: [] for look in looks}
         table = {look: list[str]() for look in looks}
         for collection in (*LEARNT, *NEVER):
-            names = [name for name in first if said[name][1] == collection
-                     and (half == "both" or (seed_of(f"half{name}") % 2 == 0) == (half == "chooses"))]  # fmt: skip
+            names = [name for name in first if said[name][1] == collection and name in own_names]
+            if not names:
+                continue
             opinion = np.array([said[name][0] for name in names])
             rng = np.random.default_rng(0)
             drawn = [np.arange(len(names)), *(rng.integers(len(names), size=len(names)) for _ in range(ROUNDS))]
@@ -133,6 +140,7 @@ def main() -> None:
     seeing.add_argument("--mirrored", action="store_true")
     seeing.set_defaults(run=see)
     telling.add_argument("looks", type=Path, nargs="+")
+    telling.add_argument("--fresh", action="store_true")
     telling.set_defaults(run=figures)
     ordering.add_argument("--scenes", type=int, default=200)
     ordering.add_argument("--out", type=Path)

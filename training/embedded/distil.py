@@ -1,11 +1,13 @@
 """Teach a cheaper content network what the shipped one sees: fewer and larger patches of the same view.
 
     python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 12.5] [--grids 18]
+        [--start CONTENT.onnx]
 
 ``FOLDER`` holds views*.tar as ``look_lessons`` makes them: whole pictures of 280×280 pixels; of those whose name begins
 with "e" it is only asked how close the student came. ``WEIGHTS`` is a folder with content.onnx in 32 bits (the teacher)
 and the shipped local.onnx and joint.onnx. A student learns the mean of what
 the teacher sees of a view and of its mirror image, and what the heads say of it beside the statistics of the view.
+``--start`` goes on from a student that ``quicken`` has rewritten, instead of the teacher's own weights.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 import torch.nn.functional as F  # noqa: N812
+from onnx import numpy_helper
 from PIL import Image
 from torch import Tensor, nn
 from training.embedded.network import CONTENT, PATCH, VIEW, WIDTH, Content
@@ -33,6 +37,8 @@ HEADS = {"content": 256, "flaw_content": 192}
 """First layers behind the content, and how many values each makes of it."""
 SAID = ("score", "damage", "opinion", "trust", "levels", "severities", "flaws", "sorts", "generated")
 """What the heads say, as far as it is taught."""
+LEAST_FACTOR = 0.01
+"""Factors nearer to zero than this are not divided by."""
 PLAIN = 0.5
 """Share of views that are shown as they are."""
 
@@ -50,6 +56,30 @@ def student_of(teacher: Content, grid: int) -> Content:
     places = F.interpolate(places, (grid, grid), mode="bicubic", antialias=True)
     own["position"] = torch.cat([position[:, :1], places.permute(0, 2, 3, 1).flatten(1, 2)], 1)
     student.load_state_dict(own)
+    for layer in student.layers:
+        layer.drop = 0.0
+    return student
+
+
+def student_from(file: Path, teacher: Content) -> Content:
+    """A student as it was shipped; the factors behind its matrices are taken out again, as the teacher has them."""
+    graph = onnx.load(str(file)).graph
+    values = {entry.name: numpy_helper.to_array(entry) for entry in graph.initializer}
+    state = {name.removeprefix("content."): value.astype(np.float32) for name, value in values.items()
+             if name.startswith("content.")}  # fmt: skip
+    for node in graph.node:
+        if node.op_type == "MatMulInteger":
+            layer = node.name.removeprefix("/content/").removesuffix("/MatMul/Sum").replace("/", ".")
+            weight = node.input[1].removesuffix("/int8")
+            state[f"{layer}.weight"] = (values[node.input[1]].astype(np.float32) * values[f"{weight}/step"]).T
+    for name, factor in teacher.state_dict().items():
+        if name.rpartition(".")[2] in ("scale1", "scale2"):
+            kept = torch.where(factor.abs() < LEAST_FACTOR, torch.full_like(factor, LEAST_FACTOR), factor).numpy()
+            layer = name.replace("scale1", "out").replace("scale2", "fc2")
+            state |= {name: kept, f"{layer}.weight": state[f"{layer}.weight"] / kept[:, None],
+                      f"{layer}.bias": state[f"{layer}.bias"] / kept}  # fmt: skip
+    student = Content(grid=round((state["position"].shape[1] - 1) ** 0.5))
+    student.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in state.items()})
     for layer in student.layers:
         layer.drop = 0.0
     return student
@@ -192,7 +222,10 @@ def run(arguments: argparse.Namespace) -> None:
     lesson.measure({name: torch.cat([each[name] for each in found]) for name in found[0]})
     del found
     print("teacher without its mirror image:", asked_about(lesson, lesson.teacher.seen, asked, of_asked), flush=True)
-    students = [student_of(lesson.teacher.cpu(), grid).to(device) for grid in arguments.grids]
+    teacher = lesson.teacher.cpu()
+    students = [student_from(arguments.start, teacher)] if arguments.start \
+        else [student_of(teacher, grid) for grid in arguments.grids]  # fmt: skip
+    students = [one.to(device) for one in students]
     lesson.to(device)
     for one in students:
         print(one.side, "untaught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
@@ -242,6 +275,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=12.5)
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--grids", type=int, nargs="+", default=[18])
+    parser.add_argument("--start", type=Path)
     parser.add_argument("--compile", action="store_true")
     run(parser.parse_args())
 

@@ -3,8 +3,10 @@
     python -m training.embedded.look_lessons --more MORE --data SHARED --out FOLDER [--per-file 3400]
 
 ``MORE`` holds voc/, biq/, coco/ and generated/ as they are laid out, ``SHARED`` photos/ and real_flaws/. ``FOLDER``
-gets views*.tar for ``distil`` and ``quicken``: pictures of 280×280 pixels, named "t…" to learn from, "e…" to ask about.
-No picture that ``compare_looks`` measures is among them (:func:`measured`), nor any that may only measure.
+gets views*.tar for ``distil`` and ``quicken``: pictures of 280×280 pixels, named "t…" to learn from, "e…" to ask about,
+and pictures.tar for ``quicken``: some of the same pictures at their own size.
+No picture that ``compare_looks`` measures is among them (:func:`measured`, :func:`fresh`), nor any that may only be
+measured on.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import io
 import json
 import tarfile
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -23,16 +26,20 @@ from training.distortions import PROTOCOL
 from training.embedded import splits
 from training.embedded.extra_damage import EXTRA_DAMAGE
 from training.embedded.further_damage import FURTHER_DAMAGE
-from training.embedded.network import VIEW
+from training.embedded.network import CELL, VIEW
 from training.embedded.opinions import ratings
 from training.embedded.see_copies import COPIES, made, seed_of
 
-ONE_OF = {"voc": 2, "biq": 2, "coco": 3, "generated": 1}
-"""Which share of a collection's pictures is learnt from."""
+LEARNT_ONE_OF = {"voc": 2, "biq": 2, "coco": 3, "generated": 1}
+"""Which share of a collection's pictures version 2.7 learnt from."""
 MEASURED_ONE_OF = {"voc": 26, "biq": 26, "coco": 14, "generated": 4}
-DAMAGES_OF_PHOTO, DAMAGED_ONE_OF_VOC, DAMAGES_OF_VOC = 5, 5, 2
+FRESH_ONE_OF = 8
+"""Of the pictures that version 2.7 neither learnt from nor was measured on, one of so many is kept for a last look."""
+DAMAGES_OF_PHOTO, DAMAGED_ONE_OF_VOC, DAMAGES_OF_VOC = 8, 2, 2
 ASKED_ABOUT = 40
 """One of so many views is kept to ask how close a student came."""
+PICTURES = 64
+"""So many stand for all where the ranges of values are measured."""
 FLAWS_LEARNT = ("motion", "dark", "weather", "sort", "generated", "defocus")
 
 
@@ -48,11 +55,21 @@ def measured(more: Path, data: Path) -> list[str]:
     )  # fmt: skip
 
 
+def fresh(more: Path, data: Path) -> list[str]:
+    """Rated pictures that no look has learnt from or was chosen by."""
+    shares, others = LEARNT_ONE_OF, set(measured(more, data))
+    return sorted(
+        name for name in ratings(more, data)
+        if (collection := name.partition("/")[0]) in shares and name not in others
+        and seed_of(f"learn{name}") % shares[collection] and seed_of(f"fresh{name}") % FRESH_ONE_OF == 0
+    )  # fmt: skip
+
+
 def lessons(more: Path, data: Path) -> list[tuple[str, str]]:
     """(path, operation) of every view."""
-    left_out = set(measured(more, data))
-    rated = [name for name in ratings(more, data) if name.partition("/")[0] in ONE_OF and name not in left_out]
-    plain = [str(more / name) for name in rated if seed_of(f"learn{name}") % ONE_OF[name.partition("/")[0]] == 0]
+    left_out = {*measured(more, data), *fresh(more, data)}
+    rated = [name for name in ratings(more, data) if name.partition("/")[0] in LEARNT_ONE_OF and name not in left_out]
+    plain = [str(more / name) for name in rated]
     photos = [str(data / "photos" / name) for name in splits.load()["photos"]["train"]]
     parts = json.loads(Path(__file__).with_name("flaw_splits.json").read_text())
     flaws = [str(data / "real_flaws" / name) for name in parts["train"]
@@ -63,39 +80,58 @@ def lessons(more: Path, data: Path) -> list[tuple[str, str]]:
                         for kind in (*(each.name for each in PROTOCOL), *EXTRA_DAMAGE, *FURTHER_DAMAGE))]  # fmt: skip
     spoilt = []
     for name, count in chain(((one, DAMAGES_OF_PHOTO) for one in photos), ((one, DAMAGES_OF_VOC) for one in scenes)):
-        rng = np.random.default_rng(seed_of(name))
+        rng = np.random.default_rng(seed_of(f"again{name}"))
         spoilt += [(name, kinds[each]) for each in rng.choice(len(kinds), count, replace=False)]
     found = [(name, "") for name in (*plain, *photos, *flaws)] + spoilt
     return [found[each] for each in np.random.default_rng(0).permutation(len(found))]
 
 
-def view_of(lesson: tuple[str, str]) -> bytes:
+def picture_of(lesson: tuple[str, str]) -> Image.Image:
     name, operation = lesson
     with Image.open(name) as opened:
-        image = made(opened.convert("RGB"), operation, seed_of(Path(name).name + operation))
+        return made(opened.convert("RGB"), operation, seed_of(Path(name).name + operation))
+
+
+def view_of(lesson: tuple[str, str]) -> bytes:
     kept = io.BytesIO()
-    image.resize((VIEW, VIEW), Image.Resampling.BILINEAR).save(kept, "WEBP", quality=82, method=1)
+    view = picture_of(lesson).resize((VIEW, VIEW), Image.Resampling.BILINEAR)
+    view.save(kept, "WEBP", quality=78, method=2)
     return kept.getvalue()
+
+
+def whole_cells_of(lesson: tuple[str, str]) -> bytes:
+    image, kept = picture_of(lesson), io.BytesIO()
+    image.crop((0, 0, image.width // CELL * CELL, image.height // CELL * CELL)).save(kept, "PNG")
+    return kept.getvalue()
+
+
+def pack(file: Path, entries: Iterable[tuple[str, bytes]]) -> None:
+    with tarfile.open(file, "w") as packed:
+        for name, data in entries:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            packed.addfile(entry, io.BytesIO(data))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--more", "--data", "--out"):
         parser.add_argument(name, type=Path, required=True)
-    parser.add_argument("--per-file", type=int, default=3400, help="views of a tar file")
+    parser.add_argument("--per-file", type=int, default=5200, help="views of a tar file")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     wanted = lessons(given.more, given.data)
     print(f"{len(wanted)} views, {sum(bool(each[1]) for each in wanted)} of them damaged", flush=True)
+    pack(
+        given.out / "pictures.tar",
+        ((f"t{n:02d}.png", whole_cells_of(each)) for n, each in enumerate(wanted[:PICTURES])),
+    )
     with ProcessPoolExecutor() as workers:
         for part, start in enumerate(range(0, len(wanted), given.per_file)):
             views = workers.map(view_of, wanted[start : start + given.per_file], chunksize=32)
-            with tarfile.open(given.out / f"views{part:02d}.tar", "w") as packed:
-                for number, view in enumerate(views, start):
-                    entry = tarfile.TarInfo(f"{'e' if number % ASKED_ABOUT == 0 else 't'}{number:05d}.webp")
-                    entry.size = len(view)
-                    packed.addfile(entry, io.BytesIO(view))
-            print(f"{number + 1} packed", flush=True)
+            named = ((f"{'te'[n % ASKED_ABOUT == 0]}{n:05d}.webp", view) for n, view in enumerate(views, start))
+            pack(given.out / f"views{part:02d}.tar", named)
+            print(f"{min(len(wanted), start + given.per_file)} packed", flush=True)
 
 
 if __name__ == "__main__":

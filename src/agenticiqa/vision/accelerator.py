@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Array = npt.NDArray[Any]
+_Node = tuple[str, list[str], list[str], dict[str, Any]]
+"""Operation, inputs, outputs, attributes."""
 Device = Literal["auto", "cpu", "cuda"]
-PIXELS_AT_ONCE = 64 * 512 * 512
+PIXELS_AT_ONCE = 32 * 512 * 512
 """How much of one size goes through the convolutional network together."""
 
 
@@ -199,8 +201,9 @@ _SEQUENCES = {
     (*_BY_PLACE, *_ROUNDED_PRODUCT, "Mul", "Add"): "RoundedLinearByPlace",
     (*_ROUNDED_PRODUCT, "Add"): "RoundedLinear",
     ("Div", "Erf", "Add", "Mul", "Mul"): "Gelu",
+    ("Conv", "Clip"): "ClippedConv",
 }
-"""Operations that stand for several nodes of the content network."""
+"""Operations that stand for several nodes: fewer passes over memory."""
 
 
 class TorchGraph:
@@ -221,9 +224,10 @@ class TorchGraph:
         self.known: dict[str, Any] = {}
         for entry in graph.initializer:
             values = numpy_helper.to_array(entry)
-            # Numbers that say shapes and places stay where Python reads them without waiting for the device.
-            is_shape = values.dtype == np.int64
-            self.known[entry.name] = torch.from_numpy(values.copy()).to("cpu" if is_shape else device)
+            # Shapes, places and single numbers stay where Python reads them without waiting for the device.
+            stays = values.dtype == np.int64 or values.ndim == 0
+            self.known[entry.name] = torch.from_numpy(values.copy()).to("cpu" if stays else device)
+        self._plans: dict[tuple[str, ...], list[tuple[_Node, list[str]]]] = {}
         self._fold()
         self._join_sequences()
         # Rounding to 8 bits doubles what a half's last digits change: scores would differ by up to 0.03 from a CPU's.
@@ -243,8 +247,8 @@ class TorchGraph:
         self.known = {name: value for name, value in self.known.items() if name in used}
 
     def _join_sequences(self) -> None:
-        """One operation for each of the sequences that the content network is made of."""
-        rest: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+        """One operation for each of the sequences that the networks are made of."""
+        rest: list[_Node] = []
         place = 0
         while place < len(self.nodes):
             kinds = tuple(kind for kind, *_ in self.nodes[place : place + max(map(len, _SEQUENCES))])
@@ -253,7 +257,7 @@ class TorchGraph:
             if not joined:
                 rest += some
             else:
-                given = [some[0][1][0]]
+                given = some[0][1] + some[1][1][1:] if joined[0] == "Conv" else some[0][1][:1]
                 if "MatMulInteger" in joined:
                     product = joined.index("MatMulInteger")
                     weight, step = some[product][1][1], some[product + 2][1][1]
@@ -261,7 +265,7 @@ class TorchGraph:
                     # The layout that the GPU's 8-bit units read.
                     self.known[weight] = self.known[weight].T.contiguous().T
                     given += [weight, step, bias]
-                rest.append((_SEQUENCES[joined], given, some[-1][2], {}))
+                rest.append((_SEQUENCES[joined], given, some[-1][2], some[0][3]))
             place += len(some)
         self.nodes = rest
 
@@ -274,13 +278,29 @@ class TorchGraph:
 
     def tensors(self, inputs: Mapping[str, Tensor], names: Sequence[str] | None = None) -> list[Tensor]:
         """The outputs, on the device, of inputs that are there."""
+        wanted = tuple(names or self.outputs)
         with _without_gradients(self.device, half=self.may_be_half):
             values = dict(self.known) | dict(inputs)
-            for node in self.nodes:
+            for node, done_with in self._plan(wanted):
                 self._run_node(node, values)
-            return [values[name].float() for name in names or self.outputs]
+                for name in done_with:
+                    del values[name]
+            return [values[name].float() for name in wanted]
 
-    def _run_node(self, node: tuple[str, list[str], list[str], dict[str, Any]], values: dict[str, Any]) -> None:
+    def _plan(self, wanted: tuple[str, ...]) -> list[tuple[_Node, list[str]]]:
+        """The nodes that these outputs need, each with the values that nothing needs after it."""
+        if wanted not in self._plans:
+            needed, plan = set(wanted), list[tuple[_Node, list[str]]]()
+            for node in reversed(self.nodes):
+                if needed.intersection(node[2]):
+                    read = {name for name in node[1] if name and name not in self.known}
+                    unread = [name for name in node[2] if name not in needed]
+                    plan.append((node, [*(read - needed), *unread]))
+                    needed |= read
+            self._plans[wanted] = plan[::-1]
+        return self._plans[wanted]
+
+    def _run_node(self, node: _Node, values: dict[str, Any]) -> None:
         kind, inputs, outputs, attributes = node
         given = [values[name] if name else None for name in inputs]
         found = _OPERATIONS[kind](attributes, *given)
@@ -354,7 +374,7 @@ def _convolved(attributes: dict[str, Any], value: Any, weight: Any, bias: Any = 
     stride, groups = attributes.get("strides", [1, 1]), attributes.get("group", 1)
     if weight.shape[2:] == (1, 1) and groups == 1 and list(stride) == [1, 1]:
         found = weight.reshape(len(weight), channels) @ value.reshape(pictures, channels, height * width)
-        found = found if bias is None else found + bias[:, None]
+        found = found if bias is None else found.add_(bias[:, None])
         return found.reshape(pictures, len(weight), height, width)
     if list(weight.shape[2:]) == list(stride) and groups == 1:
         # Patches beside each other: a matrix.
@@ -368,6 +388,10 @@ def _convolved(attributes: dict[str, Any], value: Any, weight: Any, bias: Any = 
     # cuDNN plans every new size of picture for seconds; what PyTorch has itself for single channels needs no plan.
     with torch.backends.cudnn.flags(enabled=False):
         return functional.conv2d(value, weight, bias, stride=stride, padding=(top, left), groups=groups)
+
+
+def _clipped_convolution(attributes: dict[str, Any], value: Any, weight: Any, bias: Any, low: Any, high: Any) -> Any:
+    return _convolved(attributes, value, weight, bias).clamp_(low.item(), high.item())
 
 
 def _pooled(attributes: dict[str, Any], value: Any) -> Any:
@@ -449,6 +473,21 @@ def _rounded_linear_by_place(_: dict[str, Any], value: Any, weight: Any, step: A
     return torch.addcmul(bias, _rounded_linear({}, value / reach, weight, step, bias.new_zeros(())), reach)
 
 
+def _whole(_: dict[str, Any], value: Any, scale: Any, zero: Any) -> Any:
+    """Steps of ``scale``, as many as a byte counts; kept as the floats that convolutions take."""
+    import torch
+
+    ends, low = torch.iinfo(zero.dtype), zero.item()
+    return (value / scale).round_().clamp_(ends.min - low, ends.max - low)
+
+
+def _from_whole(attributes: dict[str, Any], value: Any, scale: Any, zero: Any) -> Any:
+    if value.is_floating_point():
+        return value * scale
+    shape = [-1 if place == attributes.get("axis", 1) and scale.ndim else 1 for place in range(value.ndim)]
+    return (value.float() - zero.reshape(shape)) * scale.reshape(shape)
+
+
 def _joined(attributes: dict[str, Any], *values: Any) -> Any:
     import torch
 
@@ -503,14 +542,15 @@ def _whole_division(_: dict[str, Any], first: Any, second: Any) -> Any:
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "AveragePool": _pooled, "Cast": _cast, "Clip": _clipped, "Concat": _joined, "Constant": _constant,
-    "ConstantOfShape": _shape_of_constant, "Conv": _convolved, "Div": _whole_division,
+    "ConstantOfShape": _shape_of_constant, "ClippedConv": _clipped_convolution, "Conv": _convolved,
+    "DequantizeLinear": _from_whole, "Div": _whole_division,
     "Expand": _expanded, "Gather": _gathered, "Gemm": _linear,
     "Gelu": _gelu, "LayerNormalization": _normalised,
     "MultiHeadAttention": _attention,
     "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
     "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped,
-    "RoundedLinear": _rounded_linear, "RoundedLinearByPlace": _rounded_linear_by_place, "Shape": _shape,
-    "Slice": _sliced,
+    "QuantizeLinear": _whole, "RoundedLinear": _rounded_linear, "RoundedLinearByPlace": _rounded_linear_by_place,
+    "Shape": _shape, "Slice": _sliced,
     "Softmax": lambda attributes, value: value.softmax(attributes.get("axis", -1)),
     "Softplus": lambda _, value: value.float().exp().log1p().where(value < 20, value.float()),
     "Split": _split, "Squeeze": _squeezed, "Transpose": lambda attributes, value: value.permute(attributes["perm"]),

@@ -27,7 +27,7 @@ BATCH = 64
 """Pictures that a worker is given together."""
 CORES_OF_A_WORKER = 2
 """Each has a thread more than that: one of them mostly waits for the GPU."""
-GPU_BYTES = 4 << 30
+GPU_BYTES = 6 << 30
 """What a worker takes of the GPU's memory: its programs, weights, and a batch."""
 
 
