@@ -13,13 +13,13 @@ from agenticiqa.batch.engines import device
 from agenticiqa.batch.rating_run import RatingRequest, run_rating
 from agenticiqa.errors import WorkerDiedError
 from support.devices import (
-    serve_in_single_batches,
     serve_on_a_broken_gpu,
     serve_on_the_cpu,
     serve_slowly_on_a_large_picture,
     serve_until_a_large_picture,
     serve_with_little_memory,
     serve_with_odd_numbers,
+    serve_without_memory,
 )
 from support.pictures import distorted, save, scene
 
@@ -57,7 +57,7 @@ def test_the_same_scores_as_on_the_cpu(shots, monkeypatch):
             assert found[name]["rating"]["sha256"] == record["rating"]["sha256"]
 
 
-@pytest.mark.parametrize("serve", [serve_with_little_memory, serve_in_single_batches])
+@pytest.mark.parametrize("serve", [serve_with_little_memory, serve_without_memory])
 def test_too_little_memory_halves_the_batch(shots, monkeypatch, serve):
     monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve))
     summary, _ = rated(shots)

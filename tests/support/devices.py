@@ -32,7 +32,7 @@ def serve_with_little_memory(pipe: Connection, job: BatchJob, threads: int, scra
     serve_on_the_cpu(pipe, job, threads, scratch)
 
 
-def serve_in_single_batches(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
+def serve_without_memory(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     serve_with_little_memory(pipe, job, threads, scratch, most=0)
 
 

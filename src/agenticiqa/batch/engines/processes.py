@@ -41,7 +41,7 @@ ABANDONED = 70
 
 
 class Worker(Protocol):
-    """Does the tasks it is given; what it raises ends the run."""
+    """Does the tasks it is given; a :class:`WorkerDiedError` that it raises ends the run."""
 
     def work_all(self, tasks: Sequence[Task]) -> list[SampleOutcome]: ...
 
