@@ -31,9 +31,19 @@ def meaning(query: str, options: list[str] | None = None) -> Meaning:
     return understand(query, options).meaning
 
 
+# --- the same on every processor ---
+
+
+def test_a_processor_without_exact_sums_of_bytes_reads_the_same() -> None:
+    """Sums of signed weights of 8 bits saturate on processors without VNNI: these chances were 0.49 and 0.70 there."""
+    assert question_reader().read("Is the picture degraded?").ends[1] == pytest.approx(0.8065, abs=0.02)
+    assert question_reader().read("Is it blurry and compressed?").also["compressed"] == pytest.approx(0.5177, abs=0.02)
+
+
 # --- accuracy on questions of many kinds ---
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(("name", "least"), [("question_meanings.jsonl", 0.85), ("people_questions.jsonl", 0.85)])
 def test_properties_of_many_questions(name: str, least: float) -> None:
     """A case names one property or those that may be meant; ``any`` is not counted."""
@@ -50,6 +60,7 @@ def test_properties_of_many_questions(name: str, least: float) -> None:
     assert right / len(counted) >= least, right / len(counted)
 
 
+@pytest.mark.hard
 def test_ends_of_many_options() -> None:
     sides = []
     for case in cases("question_meanings.jsonl"):
@@ -202,6 +213,7 @@ def test_entries_name_what_exists() -> None:
         assert set(entry.implied_by) <= set(properties())
 
 
+@pytest.mark.hard
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=400), st.lists(st.text(max_size=40), max_size=4))
 def test_any_text_is_read(text: str, options: list[str]) -> None:
