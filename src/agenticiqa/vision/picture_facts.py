@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.sampling import BLOCK, Clipped, clipped, windows
+from agenticiqa.vision.sampling import BLOCK, Clipped, clipped_between, windows
 
 Content = Literal["photograph", "blank", "noise", "drawn", "page"]
 
@@ -29,8 +29,7 @@ TONE_REACH = 16
 OUTERMOST = 0.005
 REDUCED_FROM, REDUCED = 1536, 768
 """Pictures with a longer side than this are drawn only if they are flat at the second one too."""
-_LEVELS = ((np.arange(255_001) + 500) // 1000).astype(np.uint8)
-"""The whole level of each thousandth."""
+_LUMA = np.array([[299, 587, 114]], np.float32)
 _TRAINED = "the vision model was trained on photographs, so take this answer with caution"
 
 
@@ -45,9 +44,9 @@ class PictureFacts:
     flat_share: float
     """Pixels exactly equal to a neighbour, where fewest are (see :func:`_flat_share`)."""
     plain_blocks: float
-    """Blocks of 16×16 pixels that hold one colour only."""
+    """Blocks of 16×16 pixels that hold one colour only; 0 unless the picture is flat enough to be drawn."""
     colours: int | None
-    """Different ones; counted only where the picture is flat enough to be drawn, because counting takes time."""
+    """Different ones; counted only where the picture is flat enough too, because counting takes time."""
     one_tone: float
     """Pixels within 16 levels of the most frequent brightness."""
     colourfulness: float
@@ -98,21 +97,25 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
     # Below each other: rows stay whole, and only a few of them get a neighbour from another window.
     rgb = np.concatenate(windows(picture))
     red, green, blue = cv2.split(rgb)
-    # In whole thousandths of a level: the same on every processor, also where a grey lies on the edge of a count.
-    luma = np.multiply(red, 299, dtype=np.int32)
-    luma += np.multiply(green, 587, dtype=np.int32)
-    luma += np.multiply(blue, 114, dtype=np.int32)
-    mean = float(luma.mean())
-    centred = luma - mean
-    variance = float(np.einsum("ij,ij", centred, centred)) / luma.size
-    neighbours = variance
+    # In whole thousandths of a level, which a float keeps: the same on every processor, also on the edge of a count.
+    luma = cv2.transform(rgb.astype(np.float32), _LUMA)
+    centred = luma.astype(np.float64)
+    mean = float(centred.mean())
+    centred -= mean
+    line, rows = centred.ravel(), centred.shape[0]
+    variance = neighbours = float(line @ line) / line.size
     if luma.shape[1] > 1:
-        neighbours = float(np.einsum("ij,ij", centred[:, 1:], centred[:, :-1])) / centred[:, 1:].size
-    counts = cv2.calcHist([_LEVELS[luma]], [0], None, [256], [0, 256]).ravel()
+        # Of all but the pairs that a row's end and the next one's beginning would make.
+        across = float(line[1:] @ line[:-1]) - float(centred[1:, 0] @ centred[:-1, -1])
+        neighbours = across / (line.size - rows)
+    # A quarter of a thousandth more, so that halves go up.
+    levels = cv2.convertScaleAbs(luma, alpha=0.001, beta=0.00025)
+    counts = cv2.calcHist([levels], [0], None, [256], [0, 256]).ravel()
     mode = int(counts.argmax())
     near = float(counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum()) / luma.size
     packed = _packed(rgb)
-    flat_share, plain_blocks = _flat_share(packed), _plain_blocks(packed)
+    flat_share = _flat_share(packed)
+    plain_blocks = _plain_blocks(packed) if flat_share >= DRAWN_FLAT else 0.0
     if flat_share >= DRAWN_FLAT and max(picture.shape[:2]) > REDUCED_FROM:
         # Strong compression leaves blocks of one colour. Reduced, what was drawn is flat still, and they are not.
         step = max(picture.shape[:2]) / REDUCED
@@ -121,7 +124,7 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         flat_share, plain_blocks = min(flat_share, _flat_share(reduced)), min(plain_blocks, _plain_blocks(reduced))
     reached = np.cumsum(counts) / counts.sum()
     darkest, lightest = np.searchsorted(reached, (OUTERMOST, 1 - OUTERMOST))
-    spread = cv2.subtract(cv2.max(cv2.max(red, green), blue), cv2.min(cv2.min(red, green), blue))
+    largest, smallest = cv2.max(cv2.max(red, green), blue), cv2.min(cv2.min(red, green), blue)
     return PictureFacts(
         deviation=variance**0.5 / 1000,
         agreement=neighbours / variance if variance else 1.0,
@@ -129,10 +132,10 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         plain_blocks=plain_blocks,
         colours=len(np.unique(packed)) if flat_share >= DRAWN_FLAT else None,
         one_tone=float(near),
-        colourfulness=float(spread.mean()),
+        colourfulness=cv2.mean(cv2.subtract(largest, smallest))[0],
         brightness=mean / 1000,
         tonal_range=float(lightest - darkest),
-        clipped=clipped(rgb),
+        clipped=clipped_between(smallest, largest),
     )
 
 
@@ -143,13 +146,15 @@ def _packed(rgb: UInt8Image) -> npt.NDArray[np.uint32]:
 
 def _flat_share(values: npt.NDArray[np.uint32]) -> float:
     """Share of pixels equal to their neighbours, at the phase of an 8×8 grid where it is smallest."""
-    across, down = values[:, 1:] == values[:, :-1], values[1:] == values[:-1]
-    shares = [
-        line[start::BLOCK].mean()
-        for line in (across.mean(axis=0), down.mean(axis=1))
-        for start in range(BLOCK)
-        if line[start::BLOCK].size
+    whole = values.view(np.int32)
+    pairs = ((whole[:, 1:], whole[:, :-1], 0), (whole[1:], whole[:-1], 1))
+    lines = [
+        cv2.reduce(cv2.compare(one, other, cv2.CMP_EQ), axis, cv2.REDUCE_SUM, dtype=cv2.CV_32S).ravel()
+        / (255 * one.shape[axis])
+        for one, other, axis in pairs
+        if one.size
     ]
+    shares = [line[start::BLOCK].mean() for line in lines for start in range(BLOCK) if line[start::BLOCK].size]
     return float(min(shares, default=1.0))
 
 

@@ -91,11 +91,14 @@ def clipped(rgb: UInt8Image) -> Clipped:
     >>> clipped(np.full((8, 8, 3), 255, np.uint8))
     Clipped(white=100.0, partly=0.0)
     """
-    step = max(1, max(rgb.shape) // SIDE)
-    some = rgb[::step, ::step]
-    red, green, blue = cv2.split(np.ascontiguousarray(some))
-    smallest = cv2.min(cv2.min(red, green), blue)
+    red, green, blue = cv2.split(np.ascontiguousarray(rgb))
+    return clipped_between(cv2.min(cv2.min(red, green), blue), cv2.max(cv2.max(red, green), blue))
+
+
+def clipped_between(smallest: Array, largest: Array) -> Clipped:
+    """The same from the smallest and the largest channel of every pixel."""
+    step = max(1, max(smallest.shape) // SIDE)
+    smallest, largest = smallest[::step, ::step], largest[::step, ::step]
     rest = smallest < SPENT
-    spent = rest & (cv2.max(cv2.max(red, green), blue) >= SPENT)
-    partly = float(np.count_nonzero(spent)) / max(1.0, float(np.count_nonzero(rest)))
-    return Clipped(100 * float((smallest >= FULL).mean()), partly)
+    white, spent, others = (int(np.count_nonzero(each)) for each in (smallest >= FULL, rest & (largest >= SPENT), rest))
+    return Clipped(100 * white / smallest.size, spent / max(1, others))
