@@ -4,13 +4,13 @@
         [--device cpu|cuda] [--before AGENTICIQA] [--json FILE]
     PYTHONPATH=src python benchmarks/speed/rate.py --equal FOLDER
 
-JPEG files (quality 92) are made of the example photograph, no two alike. Ours is timed over the last two thirds of the
-results, when all processes have loaded the model; files are read and decoded, on all cores. ``--before`` names the
-command of an earlier version, which is timed alike on ``batch --measure AIQA_NR`` of the same files. ``--equal`` rates
-the pictures of a folder on the GPU and on the CPU, and tells how far their scores lie apart. Peers (pyiqa's NIQE and
-BRISQUE with parameters of the right shape, TOPIQ and CLIP-IQA's image network with random weights) decode with Pillow
-and run one picture at a time: as many threads as there are cores, or the GPU. Their weights cannot be had here: this is
-about speed alone.
+JPEG files (quality 92) are made of the example photograph, no two files alike. Ours is timed over the last two thirds
+of the results, when all processes have loaded the model; files are read and decoded, on all cores. ``--before`` names
+the command of an earlier version, which is timed alike on ``batch --measure AIQA_NR`` of the same files. ``--equal``
+rates the pictures of a folder on the GPU and on the CPU, and tells how far their scores lie apart. Peers (pyiqa's NIQE
+and BRISQUE with parameters of the right shape, TOPIQ and CLIP-IQA's image network with random weights) decode with
+Pillow and run one picture at a time: as many threads as there are cores, or the GPU. Their weights cannot be had here:
+this is about speed alone.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ from PIL import Image
 
 from agenticiqa.batch.rating_run import RatingRequest, run_rating
 from agenticiqa.batch.runner import Tally
+from agenticiqa.tools.pyiqa_adapter import _import_torchvision
 from agenticiqa.vision.accelerator import Device
 
 PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 PEER_SECONDS = 6.0
+PIXELS = 1_000_000_000
+"""So many are drawn at the most."""
 
 
 def make_picture(file: Path, size: tuple[int, int], seed: int) -> Path:
@@ -57,9 +60,15 @@ def make_picture(file: Path, size: tuple[int, int], seed: int) -> Path:
 
 
 def make_pictures(folder: Path, size: tuple[int, int], count: int) -> list[Path]:
+    """No two files alike; of many and large ones some hold the same picture."""
     files = [folder / f"{number:06d}.jpg" for number in range(count)]
+    distinct = min(count, max(64, PIXELS // (size[0] * size[1])))
     with ProcessPoolExecutor() as workers:
-        return list(workers.map(make_picture, files, [size] * count, range(count), chunksize=8))
+        list(workers.map(make_picture, files[:distinct], [size] * distinct, range(distinct), chunksize=8))
+    for number in range(distinct, count):
+        # Behind its end a decoder reads nothing.
+        files[number].write_bytes(files[number % distinct].read_bytes() + str(number).encode())
+    return files
 
 
 @contextmanager
@@ -132,6 +141,7 @@ def peers(device: str) -> dict[str, Callable[[Any], Any]]:
     """Networks and metrics by name; those that cannot be made here are left out, with the reason."""
     import torch
 
+    _import_torchvision()
     found: dict[str, Callable[[Any], Any]] = {}
 
     def attempt(name: str, make: Callable[[], Any]) -> None:

@@ -57,6 +57,7 @@ def test_the_same_scores_as_on_the_cpu(shots, monkeypatch):
             assert found[name]["rating"]["sha256"] == record["rating"]["sha256"]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("serve", [serve_with_little_memory, serve_without_memory])
 def test_too_little_memory_halves_the_batch(shots, monkeypatch, serve):
     monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve))
@@ -65,12 +66,14 @@ def test_too_little_memory_halves_the_batch(shots, monkeypatch, serve):
     assert (summary.ok, summary.failed) == ((10, 1) if serve is serve_with_little_memory else (0, 11))
 
 
+@pytest.mark.hard
 def test_a_failure_of_the_gpu_ends_the_run(shots, monkeypatch):
     monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_on_a_broken_gpu))
     with pytest.raises(WorkerDiedError, match=r"the device is gone.*--resume"):
         rated(shots)
 
 
+@pytest.mark.hard
 def test_a_picture_of_no_numbers_fails_alone(shots, monkeypatch):
     monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_with_odd_numbers))
     summary, found = rated(shots)
@@ -78,6 +81,7 @@ def test_a_picture_of_no_numbers_fails_alone(shots, monkeypatch):
     assert found["large.jpg"]["status"] == "error"
 
 
+@pytest.mark.hard
 def test_only_the_picture_that_kills_its_worker_fails(shots, monkeypatch):
     """Whatever was given to the worker together with it is tried again alone."""
     monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_until_a_large_picture))
@@ -86,6 +90,7 @@ def test_only_the_picture_that_kills_its_worker_fails(shots, monkeypatch):
     assert "died twice" in found["large.jpg"]["error"]
 
 
+@pytest.mark.hard
 def test_only_the_picture_that_takes_too_long_fails(shots, monkeypatch):
     monkeypatch.setattr(device.DeviceEngine, "target", staticmethod(serve_slowly_on_a_large_picture))
     summary, found = rated(shots, timeout_s=2.0)
@@ -93,6 +98,7 @@ def test_only_the_picture_that_takes_too_long_fails(shots, monkeypatch):
     assert "longer than 2 s" in found["large.jpg"]["error"]
 
 
+@pytest.mark.hard
 def test_a_killed_worker_costs_nothing(shots):
     killed = []
 

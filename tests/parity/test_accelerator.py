@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from agenticiqa.api.rater import Rater
 from agenticiqa.pictures.images import load_image
-from agenticiqa.vision.accelerator import BatchVision
+from agenticiqa.vision.accelerator import BatchVision, squeezed
 from agenticiqa.vision.network import load_vision, prepared
 
 torch = pytest.importorskip("torch")
@@ -59,6 +60,13 @@ def test_pictures_seen_where_they_lie(both, pictures):
         alone = both[0].judge(both[0].look(picture)).score[0]
         seen = both[1].see_tensor(torch.from_numpy(picture[None]))
         assert both[1].judge_all(seen).score[0] == pytest.approx(alone, abs=0.03)
+
+
+@pytest.mark.parametrize("size", [(375, 500), (500, 500), (200, 300), (281, 1024), (40, 33)])
+def test_views_are_those_of_pillow(size):
+    pixels = np.random.default_rng(0).integers(0, 256, (2, *size, 3), dtype=np.uint8)
+    pillow = [Image.fromarray(each).resize((280, 280), Image.Resampling.BILINEAR) for each in pixels]
+    assert (squeezed(torch.from_numpy(pixels), 280).numpy() == np.stack(pillow)).all()
 
 
 def test_tensors_come_back_as_tensors(pictures):

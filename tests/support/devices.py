@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from agenticiqa.batch.engines import device
 from agenticiqa.batch.work import BatchJob
-from agenticiqa.vision.network import load_vision
+from agenticiqa.vision.network import Vision, prepared
 
 SEE, RATING_OF, PREPARED = device.Scene.of_all, device.rating_of, device.prepared
 
@@ -17,8 +18,16 @@ class OutOfMemoryError(RuntimeError):
     """Known by its name, as PyTorch's is."""
 
 
+class VisionWithViews(Vision):
+    """Makes the views itself, as the model on a GPU does."""
+
+    def see(self, pictures):
+        views = [prepared(each.whole[: each.size[0], : each.size[1]], self.about["view"], 1).view for each in pictures]
+        return super().see([replace(each, view=view) for each, view in zip(pictures, views, strict=True)])
+
+
 def serve_on_the_cpu(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
-    device.vision_on = lambda _: load_vision()
+    device.vision_on = lambda _: VisionWithViews()
     device.serve(pipe, job, threads, scratch)
 
 
@@ -56,12 +65,12 @@ def serve_with_odd_numbers(pipe: Connection, job: BatchJob, threads: int, scratc
 
 
 def _with_large_pictures(act) -> None:
-    def prepared(picture, side, cell):
+    def watched(picture, side, cell):
         if picture.shape[1] > 1000:
             act()
         return PREPARED(picture, side, cell)
 
-    device.prepared = prepared
+    device.prepared = watched
 
 
 def serve_until_a_large_picture(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:

@@ -75,7 +75,7 @@ class Rater:
         if tensor and isinstance(vision, BatchVision) and rgb.is_cuda and max(rgb.shape[1:3]) <= LONGEST:
             seen: list[Features] = vision.see_tensor(rgb)
             return Scene.of_seen(vision, list(zip(seen, facts, strict=True)))
-        side, cell = int(vision.about["view"]), int(vision.about["cell"])
+        side, cell = None if isinstance(vision, BatchVision) else int(vision.about["view"]), int(vision.about["cell"])
         ready = self._threads.map(lambda each: prepared(each, side, cell), on_host)
         return Scene.of_all(vision, list(zip(ready, facts, strict=True)))
 

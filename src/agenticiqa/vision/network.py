@@ -198,36 +198,39 @@ class Features:
 class Prepared:
     """A picture as the networks take it: bytes of RGB, made without them."""
 
-    view: Bytes
-    """All of it, squeezed to the side that the content network sees."""
+    view: Bytes | None
+    """All of it, squeezed to the side that the content network sees; None where the device does that."""
     whole: Bytes
-    """What the cells are made of: the picture, or a large one reduced; sides are whole cells."""
+    """What the cells are made of: the picture, or a large one reduced; sides are whole cells …"""
+    size: tuple[int, int]
+    """… of which so many rows and columns are the picture itself."""
     scale: float
     farther: Bytes | None
     windows: tuple[Bytes, ...]
 
 
-def prepared(picture: Bytes, side: int, cell: int) -> Prepared:
-    """A picture (H×W×3 RGB) made ready for networks with this side of the view and this cell."""
+def prepared(picture: Bytes, side: int | None, cell: int) -> Prepared:
+    """A picture (H×W×3 RGB) made ready for networks with this side of the view (None: without one) and this cell."""
     height, width = picture.shape[:2]
-    longer, reduced, scale = max(height, width), Image.fromarray(picture), 1.0
+    longer, scale, whole = max(height, width), 1.0, picture
     windows: tuple[Bytes, ...] = ()
     if longer > LONGEST:
         scale = FAR / longer
         # Most of the way by averaging squares of pixels, which is quick; the last factor of three by the usual filter.
         step = max(1, int(1 / (3 * scale)))
         coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
-        reduced = _reduced(Image.fromarray(coarse), scale * step)
+        whole = np.asarray(_reduced(Image.fromarray(coarse), scale * step))
         places = [(height * row // 6, width * column // 6) for row, column in WINDOW_PLACES]
         smooth = _smooth_places(np.asarray(coarse, np.uint8), WINDOW // step)
         places += [(row * step, column * step) for row, column in smooth]
         windows = tuple(_padded(_window(picture, *place), cell) for place in places)
     far = scale == 1.0 and longer > FAR_FROM
     return Prepared(
-        view=np.asarray(reduced.resize((side, side), Image.Resampling.BILINEAR)),
-        whole=_padded(np.asarray(reduced), cell),
+        view=np.asarray(Image.fromarray(whole).resize((side, side), Image.Resampling.BILINEAR)) if side else None,
+        whole=_padded(whole, cell),
+        size=(whole.shape[0], whole.shape[1]),
         scale=scale,
-        farther=_padded(np.asarray(_reduced(reduced, FAR / longer)), cell) if far else None,
+        farther=_padded(np.asarray(_reduced(Image.fromarray(whole), FAR / longer)), cell) if far else None,
         windows=windows,
     )
 
@@ -258,6 +261,8 @@ class Vision:
         return [self._seen(each) for each in pictures]
 
     def _seen(self, picture: Prepared) -> Features:
+        if picture.view is None:
+            raise ValueError("a picture is prepared with a view for the CPU")
         content, tokens = self._run("content.onnx", view=picture.view[None])
         return Features(
             cells=self._cells(picture.whole),
@@ -384,8 +389,10 @@ def _smooth_places(picture: Bytes, side: int) -> list[tuple[int, int]]:
 def _padded(pixels: Bytes, cell: int) -> Bytes:
     """Mirrored at the right and lower border up to whole cells; a picture smaller than a cell is repeated."""
     height, width = pixels.shape[:2]
-    missing = ((0, -height % cell), (0, -width % cell), (0, 0))
-    return np.pad(pixels, missing, mode="symmetric") if any(map(any, missing)) else np.ascontiguousarray(pixels)
+    down, across = -height % cell, -width % cell
+    if not down and not across:
+        return np.ascontiguousarray(pixels)
+    return np.asarray(cv2.copyMakeBorder(pixels, 0, down, 0, across, cv2.BORDER_REFLECT), np.uint8)
 
 
 @loaded_once

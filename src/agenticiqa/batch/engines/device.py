@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from multiprocessing.connection import Connection
 
 from agenticiqa.batch.engines.processes import ProcessEngine, serve_with
@@ -23,9 +24,10 @@ from agenticiqa.vision.network import WEIGHTS, Prepared, described, prepared
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import Scene
 
-BATCH = 64
+BATCH = 128
 """Pictures that a worker is given together."""
-CORES_OF_A_WORKER = 2
+SEEN_AT_ONCE = 64
+CORES_OF_A_WORKER = 1
 """Each has a thread more than that: one of them mostly waits for the GPU."""
 GPU_BYTES = 6 << 30
 """What a worker takes of the GPU's memory: its programs, weights, and a batch."""
@@ -47,18 +49,17 @@ class BatchRater:
     def __init__(self, job: BatchJob, threads: int) -> None:
         self._job, pipeline = job, job.settings.pipeline
         self._limits, self._budget = pipeline.images, process_budget(pipeline.memory)
-        about = described(WEIGHTS)
-        self._prepare = partial(prepared, side=int(about["view"]), cell=int(about["cell"]))
+        self._prepare = partial(prepared, side=None, cell=int(described(WEIGHTS)["cell"]))
         self._threads = ThreadPoolExecutor(threads)
         # Loaded before the first picture's time is counted.
         self._vision = vision_on("cuda")
 
     def work_all(self, tasks: Sequence[Task]) -> list[SampleOutcome]:
-        return self.rate(self.prepare_all(tasks))
-
-    def prepare_all(self, tasks: Sequence[Task]) -> list[Ready | SampleOutcome]:
-        """Each picture, or its result where it cannot be opened."""
-        return list(self._threads.map(self._prepared, tasks))
+        """While some are seen, the threads open those behind them."""
+        ready, found = self._threads.map(self._prepared, tasks), list[SampleOutcome]()
+        while some := list(islice(ready, SEEN_AT_ONCE)):
+            found += self.rate(some)
+        return found
 
     def _prepared(self, task: Task) -> Ready | SampleOutcome:
         try:

@@ -146,7 +146,7 @@ class RatingActor:
     def work(self, tasks: list[Task]) -> list[SampleOutcome]:
         if self._worker is not None:
             return [self._timed(self._worker.work, task) for task in tasks]
-        return self._rater.rate(self._timed(self._rater.prepare_all, tasks))
+        return self._timed(self._rater.work_all, tasks)
 
     def _timed(self, work: Callable[[Given], Result], given: Given) -> Result:
         # Not a thread of Python's: some decoders hold its lock for as long as they take.
