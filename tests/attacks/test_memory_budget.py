@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
+from agenticiqa.batch.engines.processes import KEPT_MEMORY
 from agenticiqa.errors import ConfigError, MemoryLimitError
 from agenticiqa.pictures.images import decode_image
 from agenticiqa.pictures.inputs import given_picture
@@ -60,8 +62,10 @@ def test_the_hungry_ones_keep_to_what_they_declare(name):
     assert peaks[1] - peaks[0] < METRICS[name].spec.bytes_per_pixel * 6e6 * 1.2
 
 
-def test_a_network_gives_its_memory_back():
+@pytest.mark.parametrize("kept", [{}, KEPT_MEMORY], ids=["alone", "as a worker"])
+def test_a_network_gives_its_memory_back(kept):
     """Kept by its session, LPIPS of one 49-megapixel pair would hold 8 GB for ever."""
+    environment = {name: value for name, value in os.environ.items() if name not in KEPT_MEMORY} | kept
     code = """
 import numpy as np, sys
 from agenticiqa.tools.registry import default_registry
@@ -76,7 +80,9 @@ large = np.random.default_rng(0).integers(0, 255, (2000, 2000, 3), np.uint8)
 lpips.measure(Views(large, large))
 print((resident() - before) / large.shape[0] / large.shape[1])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300, env=environment
+    )
     assert float(done.stdout) < 90
 
 

@@ -32,6 +32,11 @@ from agenticiqa.runtime.files import ScratchFolder
 
 FAILED_STARTS = 3
 LAST_WAIT_S = 2.0
+KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(8 << 20)}
+"""Tells glibc what to keep for the next picture: asked for again page by page, it takes longer than the work.
+
+Larger blocks go back at once: of those that a network leaves, the free ones between others would be kept without bound.
+"""
 
 # --- Inside a worker process ---
 
@@ -264,6 +269,7 @@ def _process_environment(threads: int) -> Iterator[None]:
     """For a process that is started inside: its environment, no program of the user's to run again, and no Ctrl-C."""
     # Numeric libraries read these when they are loaded: workers together must not start more threads than cores.
     variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    variables |= KEPT_MEMORY
     # A new interpreter looks for its first modules in the working folder: a download that brings a multiprocessing.py
     # would have it run, with all keys in reach.
     variables["PYTHONSAFEPATH"] = "1"
