@@ -27,6 +27,7 @@ def pair(tmp_path) -> tuple[Path, Path]:
     return tmp_path / "a.png", tmp_path / "b.png"
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(
     ("query", "winner"),
     [

@@ -376,6 +376,7 @@ def test_an_assessment_is_one_line_and_one_row(photo: Path) -> None:
     assert row["backend"] == "embedded"
 
 
+@pytest.mark.hard
 def test_rows_have_the_columns_of_batch_tables(photo: Path) -> None:
     [row] = agenticiqa.run_batch([photo], "Is it blurry?", workers=1).to_rows()
     own = agenticiqa.assess(photo, "Is it blurry?").to_row()

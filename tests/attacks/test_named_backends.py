@@ -71,6 +71,7 @@ def dead_server(monkeypatch: pytest.MonkeyPatch) -> str:
 # --- no picture goes to a backend that nobody named ---
 
 
+@pytest.mark.hard
 def test_a_dead_private_server_does_not_send_the_picture_to_the_shipped_fallback(
     pair: Any, anthropic: Trap, dead_server: str
 ) -> None:

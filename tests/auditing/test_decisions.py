@@ -124,6 +124,7 @@ def test_what_was_never_saved_has_no_quality():
     assert saved_quality(np.random.default_rng(1).normal(128, 30, (256, 256)).astype(np.float32)) is None
 
 
+@pytest.mark.hard
 def test_in_a_burst_the_sharp_frame_is_kept_and_the_others_say_why(tmp_path):
     for number, blur in enumerate((4, 0, 0)):
         frame = moved(photograph("coffee"), 2 * number, number).filter(ImageFilter.GaussianBlur(blur))

@@ -47,6 +47,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     return Watched(tmp_path_factory.mktemp("live"))
 
 
+@pytest.mark.hard
 def test_the_first_look_tells_findings_and_decides_nothing(watched: Watched):
     assert len(watched.first) == 11
     assert {(row["decision"], row["why"], row["settled"]) for row in watched.first} == {(None, None, False)}

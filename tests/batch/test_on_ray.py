@@ -26,6 +26,7 @@ def work_through(folder, names):
     (folder / "found.txt").write_text(" ".join(each.status for each in found))
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(("last", "code"), [("a", 0), ("slow", 1), ("stuck", 1)])
 def test_an_actor_ends_when_a_picture_takes_too_long(tmp_path, last, code):
     """Also where a library keeps Python's own threads from running."""

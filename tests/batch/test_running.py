@@ -257,6 +257,7 @@ def test_slow_sample_in_a_thread_is_given_up(tmp_path, monkeypatch):
     assert (summary.ok, summary.errors, summary.failed_ids) == (3, {"sample_timeout": 1}, ["s1"])
 
 
+@pytest.mark.hard
 def test_process_engine_gives_the_same_results(tmp_path):
     manifest = make_manifest(tmp_path / "set", 8)
     run_batch(manifest, tmp_path / "threads.jsonl")

@@ -44,6 +44,7 @@ def check(rated, photos):
             assert "cannot identify" in error
 
 
+@pytest.mark.hard
 def test_the_function_on_tables_of_pandas(photos):
     names: dict = {}
     exec(compile(FUNCTION, "rate.md", "exec"), names)

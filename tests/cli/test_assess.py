@@ -66,6 +66,7 @@ def test_prompts_of_ones_own_reach_the_server(run, model, pictures, tmp_path):
     assert done.json["metadata"]["prompts_sha256"] != plain.json["metadata"]["prompts_sha256"]
 
 
+@pytest.mark.hard
 def test_the_installed_command_works_in_a_process_of_its_own(run_process, model, pictures):
     done = run_process("assess", pictures[0], "--json")
     assert done.code == 0, done.err

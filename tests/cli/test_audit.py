@@ -128,6 +128,7 @@ def test_a_purpose_bounds_and_files_beside_the_pictures(command_line, shoot):
     assert "Give a lower bound for rejecting" in refused.err
 
 
+@pytest.mark.hard
 def test_the_quick_look_is_told_and_shown_before_scores_are_known(command_line, shoot):
     done = command_line("audit", shoot, "--sheet", "sheet.html")
     assert "At a quick look (" in done.err

@@ -33,6 +33,7 @@ def test_measure_only_and_summary(run, manifest, folder):
     assert (first["mos"], first["distortion"]) == (0.0, "noise")
 
 
+@pytest.mark.hard
 def test_failed_samples_are_named_and_resumed(run, tmp_path, manifest, folder):
     with manifest.open("a") as file:
         file.write(json.dumps({"sample_id": "late", "image_path": "late.png", "reference_path": "clean0.png"}) + "\n")
@@ -154,6 +155,7 @@ def test_model_that_is_down_gives_typed_errors_that_are_tried_again(run, environ
         assert (done.code, done.json["ok"] + done.json["partial"]) == (0, 4)
 
 
+@pytest.mark.hard
 def test_too_many_requests_are_waited_for(run, environment, manifest, monkeypatch):
     from agenticiqa.batch import rate_limits
 
@@ -200,6 +202,7 @@ def test_ctrl_c_finishes_cleanly_and_says_how_to_resume(environment, tmp_path, f
     assert ids == [f"s{number}" for number in range(len(ids))]
 
 
+@pytest.mark.hard
 def test_embedded_backend_in_processes_answers_as_assess_does(run, folder):
     picture = Path(__file__).parents[2] / "examples" / "pictures" / "dandelion_compressed.jpg"
     write_jsonl(folder / "m.jsonl", [{"sample_id": "1", "image_path": str(picture), "query": "Is it blurred?"}])

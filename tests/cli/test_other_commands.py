@@ -104,6 +104,7 @@ def test_graph_show_prints_the_documented_lines(run):
     assert "summarizer -->|need_replan=true & iter<max| planner" in run("graph", "show").out
 
 
+@pytest.mark.hard
 def test_tools_list_and_show(run):
     names = {each["name"]: each for each in run("tools", "list", "--json").json}
     assert names["PSNR"]["better"] == "higher"

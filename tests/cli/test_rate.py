@@ -57,6 +57,7 @@ def test_scores_are_those_of_assess(run, shots, folder):
     assert not (folder / "scores.parquet.part").exists()
 
 
+@pytest.mark.hard
 def test_tables_lists_and_what_survives(run, shots, folder):
     (shots / "broken.jpg").unlink()
     done = run("rate", "shots", "-o", "s.csv", "-w", "1", "--keep", "score >= 1 and sort != 'page'", "--json")
@@ -94,6 +95,7 @@ def test_a_condition_that_compares_apples_and_pears(run, shots, folder, conditio
     assert not (folder / "s.csv.part").exists()
 
 
+@pytest.mark.hard
 def test_a_column_called_rating_is_no_rating(run, shots, folder):
     (folder / "list.jsonl").write_text(
         json.dumps({"image_path": "nope.jpg", "rating": {"score": 5, "level": "A"}})
@@ -107,6 +109,7 @@ def test_a_column_called_rating_is_no_rating(run, shots, folder):
     assert 1 <= rated["score"] <= 5
 
 
+@pytest.mark.hard
 def test_what_is_finished_is_not_resumed(run, shots, folder):
     (shots / "broken.jpg").unlink()
     assert run("rate", "shots", "-o", "s.csv", "-w", "1").code == 0
@@ -126,6 +129,7 @@ def test_survivors_are_written_over_no_picture_and_no_other_output(run, shots, f
     assert (shots / "0.jpg").read_bytes() == before
 
 
+@pytest.mark.hard
 def test_shards_tables_and_datasets(run, shots, folder):
     """Pictures inside other files have the scores that they have by themselves."""
     files = [shots / f"{number}.jpg" for number in range(COUNT)]
@@ -154,6 +158,7 @@ def test_shards_tables_and_datasets(run, shots, folder):
         assert [row["score"] for row in rows_of(folder / "inside.parquet").values()] == wanted, source
 
 
+@pytest.mark.hard
 def test_shards_of_one_name_patterns_and_odd_names(run, shots, folder):
     data = (shots / "0.jpg").read_bytes()
     for place in ("x", "y"):
@@ -168,6 +173,7 @@ def test_shards_of_one_name_patterns_and_odd_names(run, shots, folder):
     assert len(rows_of(folder / "s.parquet")) == 6
 
 
+@pytest.mark.hard
 def test_tables_that_lead_elsewhere(run, shots, folder):
     """Relative paths start at the table; a path in the place of bytes is not followed; a row may have none."""
     (folder / "sub").mkdir()
@@ -211,6 +217,7 @@ def test_an_output_that_is_there_and_one_of_no_known_kind(run, shots, folder):
     assert ".parquet, .csv or .jsonl" in run("rate", "shots", "-o", "s.xlsx").err
 
 
+@pytest.mark.hard
 def test_no_gpu_is_told_and_one_that_is_asked_for_is_missed(run, shots, monkeypatch):
     monkeypatch.setattr("agenticiqa.vision.accelerator._why_no_gpu", lambda: "there is none")
     done = run("rate", "shots", "-o", "s.csv", "-w", "1")
@@ -220,6 +227,7 @@ def test_no_gpu_is_told_and_one_that_is_asked_for_is_missed(run, shots, monkeypa
     assert "No GPU can be used: there is none" in done.err
 
 
+@pytest.mark.hard
 def test_killed_and_resumed_each_picture_once(shots, folder):
     """SIGKILL in the middle: what was rated stays rated, and nothing is there twice."""
     for number in range(COUNT, 40):
@@ -244,6 +252,7 @@ def test_killed_and_resumed_each_picture_once(shots, folder):
     assert all(json.loads(line)["sample_id"] in rows for line in kept)
 
 
+@pytest.mark.hard
 def test_links_inside_a_shard(run, shots, folder):
     """A hard link is the picture that it names; one that leads nowhere in the file, and a symbolic one, are counted."""
     data = (shots / "0.jpg").read_bytes()
@@ -266,6 +275,7 @@ def test_links_inside_a_shard(run, shots, folder):
     assert "link" in skipped["reason"]
 
 
+@pytest.mark.hard
 def test_folders_of_shards_and_of_tables(run, shots, folder):
     data = (shots / "0.jpg").read_bytes()
     for place in ("tars", "tables"):

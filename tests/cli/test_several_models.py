@@ -64,6 +64,7 @@ def test_another_collects_the_evidence_where_it_is_named_beside_them(run, server
     assert len(server.requests) == 2
 
 
+@pytest.mark.hard
 def test_compare_says_whom_each_model_prefers(run, server, pictures):
     found = run("compare", *pictures, "--backends", "compatible.other,embedded", "--json").json
     assert [each["backend"] for each in found["a"]["summarizer_result"]["models"]] == ["compatible.other", "embedded"]
@@ -71,6 +72,7 @@ def test_compare_says_whom_each_model_prefers(run, server, pictures):
     assert "Models on B" in run("compare", *pictures, "--backends", "compatible.other,embedded").out
 
 
+@pytest.mark.hard
 def test_a_batch_is_estimated_calibrated_and_run_with_its_weights(run, server, folder):
     rows = []
     for place, letter in enumerate("ABCDEABCDEABCDE"):

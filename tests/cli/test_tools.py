@@ -55,6 +55,7 @@ def test_measure_runs_networks_only_when_asked(run, tmp_path: Path):
     assert "LPIPS" not in usual
 
 
+@pytest.mark.hard
 def test_fetch_says_what_is_missing_and_what_is_ready(run):
     done = run("tools", "fetch", "musiq")
     assert done.code == 1

@@ -63,6 +63,7 @@ def request_for(words: str, *pictures) -> ModelRequest:
     )
 
 
+@pytest.mark.hard
 def test_structured_answer_with_two_pictures(aimock, wire, picture):
     reply = wire.make(aimock.url).complete(request_for("rate this picture", picture, picture))
     assert Verdict.model_validate_json(reply.text).final_answer == "B"

@@ -79,6 +79,7 @@ def tap(aimock) -> Iterator[Tap]:
     made.server.server_close()
 
 
+@pytest.mark.hard
 def test_the_pictures_on_the_wire_are_exactly_the_planned_views(tap, wire, large) -> None:
     client = wire.make(tap.url, max_image_side=512)
     assert client.sees_side == 512
@@ -129,6 +130,7 @@ def test_a_picture_that_is_seen_whole_travels_alone(aimock, wire, large) -> None
 CALLING = [name for name, wire in WIRES.items() if wire.client.calls_tools]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("name", CALLING)
 @pytest.mark.parametrize(
     "words",
@@ -148,6 +150,7 @@ def test_a_tool_call_that_cannot_be_met_is_asked_for_again_and_costs_the_request
     ]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("name", CALLING)
 def test_a_refused_tool_call_costs_the_request_alone(tap, large, name) -> None:
     with assessor_for(WIRES[name].make(tap.url, max_image_side=512)) as given:
@@ -156,6 +159,7 @@ def test_a_refused_tool_call_costs_the_request_alone(tap, large, name) -> None:
     assert "declined" in result.executor_evidence.errors[0]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("name", CALLING)
 def test_a_server_that_calls_no_tool_is_asked_by_schema_from_then_on(tap, large, name) -> None:
     with assessor_for(WIRES[name].make(tap.url, max_image_side=512)) as given:
@@ -167,6 +171,7 @@ def test_a_server_that_calls_no_tool_is_asked_by_schema_from_then_on(tap, large,
     assert [("tools" in body) for body in asked] == [True, False, False]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("provider", ["compatible", "openai"])
 def test_llama_cpp_takes_views_and_may_ask_for_them(llama_server, large, provider) -> None:
     """With this model's template it takes tools and ignores them: the OpenAI client finds that out."""

@@ -85,6 +85,7 @@ def test_results_and_reports_carry_the_advice():
     assert type(result).model_validate_json(result.model_dump_json()).advice == result.advice
 
 
+@pytest.mark.hard
 def test_asked_for_advice_a_slope_and_empty_space_are_looked_for():
     sloping = " ".join(each.do for each in advice_for(look_at(horizon(3, 5)), thorough=True))
     assert "turn it 5." in sloping or "turn it 4." in sloping

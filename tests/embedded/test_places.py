@@ -179,6 +179,7 @@ def test_the_dark_corner_is_the_darkest_of_four():
     assert "bottom left" in (place.note or "")
 
 
+@pytest.mark.hard
 def test_flowers_of_a_photograph_by_their_colour():
     place = locate(parse_part("the yellow flower"), load_image(DANDELION))
     assert place.box is None or place.box.width * place.box.height < 0.3 * 1024 * 576

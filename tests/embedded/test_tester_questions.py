@@ -89,6 +89,7 @@ def is_answered_as_asked(asks: str, read: Read) -> bool:
     return bool(read.properties & set(asks.split("|")))
 
 
+@pytest.mark.hard
 def test_questions_get_their_own_answers(ask, monkeypatch):
     """Every answer is fit to be read by people; nearly all are answers to what was asked."""
     right = {}

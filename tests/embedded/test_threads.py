@@ -129,6 +129,7 @@ def test_the_remedy_is_for_what_was_asked_and_not_for_something_worse(asking: Ag
     assert any(word in fixes[1] for word in ("focus", "steady"))
 
 
+@pytest.mark.hard
 def test_where_nothing_is_wrong_with_it_the_main_finding_is_mended(asking: AgenticIQA) -> None:
     sharp, fix = thread(asking, "coffee_dark.jpg", "Is it sharp or soft?", "how can I fix that?")
     assert sharp.answer == "Sharp"
@@ -155,6 +156,7 @@ def test_an_answer_of_another_model_is_not_called_its_own(asking: AgenticIQA) ->
     assert "The answer before was 'No'" in result.reasoning
 
 
+@pytest.mark.hard
 def test_another_part_is_looked_at(asking: AgenticIQA) -> None:
     queries = ("How sharp is the face?", "and the background?", "why?", "are you sure?")
     face, background, why, sure = thread(asking, "portrait.jpg", *queries)

@@ -42,6 +42,7 @@ def test_each_ablation_makes_exactly_its_calls(assessor, pair, without) -> None:
     assert measured == (not {"tools", "executor"} & set(without))
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("query", [RATE, "Is the vehicle blurry? A. Yes B. No"])
 def test_the_embedded_backend_runs_without_each_part(isolated, tmp_path, query) -> None:
     """Neither partial nor planned again because of what is not there."""

@@ -37,6 +37,7 @@ def shown(client: ScriptedClient, step: str) -> list[bytes]:
     return [item.image.data for item in asked.images if item.label.startswith("view ")]
 
 
+@pytest.mark.hard
 def test_models_are_shown_exactly_the_recorded_views(assessor, large) -> None:
     model = client(plan=plan_reply(query_type="Other"))
     given = assessor(model)
@@ -165,6 +166,7 @@ def test_planning_again_keeps_the_views_and_asks_for_none(assessor, large) -> No
     assert [item.image.sha256 for item in first.images] == [item.image.sha256 for item in second.images]
 
 
+@pytest.mark.hard
 def test_what_a_reply_depends_on_holds_the_views(isolated, large) -> None:
     """The same question with other views is another question; with the same views its reply is known."""
     model = client(views=views_reply((0, 0, 50, 50)), answer=answer_reply("B"))
@@ -180,6 +182,7 @@ def test_what_a_reply_depends_on_holds_the_views(isolated, large) -> None:
         assert sorted(repeated) == ["analysis", "answer", "detection"]
 
 
+@pytest.mark.hard
 def test_a_run_that_is_resumed_asks_for_no_view_twice(isolated, large) -> None:
     broken = [RuntimeError("gone"), answer_reply("B")]
     model = client(views=views_reply((0, 0, 50, 50)), answer=broken)
@@ -193,6 +196,7 @@ def test_a_run_that_is_resumed_asks_for_no_view_twice(isolated, large) -> None:
     assert any(view.chosen_by == "model" for view in result.executor_evidence.views)
 
 
+@pytest.mark.hard
 def test_the_embedded_answer_tells_of_an_odd_place_and_its_score_stays(tmp_path) -> None:
     from vision.test_closer_look import flawed
 

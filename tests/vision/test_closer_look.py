@@ -55,6 +55,7 @@ def flawed(kind: str) -> tuple[np.ndarray, Box]:
     return pixels, place
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("kind", ["blur", "noise", "blocks", "scratch", "seam"])
 def test_a_small_flaw_is_found_named_and_shown(kind) -> None:
     pixels, place = flawed(kind)
@@ -69,6 +70,7 @@ def test_a_small_flaw_is_found_named_and_shown(kind) -> None:
     assert box.y - 100 < middle[1] < box.y + box.height + 100
 
 
+@pytest.mark.hard
 def test_nothing_is_called_odd_where_nothing_is() -> None:
     assert not any(each.sure for each in find_odd_places(ground()))
     views = plan_views(opened(ground()))

@@ -81,6 +81,7 @@ def test_tokens_are_of_the_same_look_as_the_content():
     assert features.tokens[..., 384:].mean((0, 1)) == pytest.approx(features.content[384:768], abs=0.02)
 
 
+@pytest.mark.hard
 def test_chances_of_a_mirrored_picture_are_mirrored():
     vision, rgb = load_vision(), load_image(DANDELION).rgb
     one, other = (vision.parts(vision.look(np.ascontiguousarray(each))) for each in (rgb, rgb[:, ::-1]))

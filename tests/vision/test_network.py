@@ -78,6 +78,7 @@ def test_mirroring_changes_little(vision, photograph):
     assert one == pytest.approx(other, abs=0.1)
 
 
+@pytest.mark.hard
 def test_pictures_seen_together_are_seen_as_if_alone(vision, photograph):
     sizes = ((200, 300), (200, 300), (640, 900), (700, 1200))
     pictures = [np.resize(photograph, (*size, 3)) for size in sizes]

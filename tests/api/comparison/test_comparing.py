@@ -47,6 +47,7 @@ def assessor():
         yield made
 
 
+@pytest.mark.hard
 def test_with_a_reference_the_less_damaged_one_wins(assessor, pictures):
     found = compare_pictures(assessor, pictures["heavy"], pictures["slight"], reference=pictures["original"])
     assert found.status == "ok"

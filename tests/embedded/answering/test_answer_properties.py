@@ -86,6 +86,7 @@ def is_close(answer: EmbeddedAnswer) -> bool:
     return len(ranked) > 1 and ranked[-1] - ranked[-2] < 1e-3
 
 
+@pytest.mark.hard
 def test_negation_flips_yes_and_no():
     """Of all wordings the reader may miss a few; where it reads the negation, every answer is turned round."""
     flipped = []
@@ -115,6 +116,7 @@ def test_synonyms_are_read_alike():
     assert np.mean(ends) >= 0.95
 
 
+@pytest.mark.hard
 def test_and_is_yes_only_if_both_are():
     read_as_two = []
     for first, second in permutations(PROPERTIES, 2):

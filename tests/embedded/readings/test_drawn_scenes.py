@@ -191,6 +191,7 @@ def test_where_the_subject_lies(x, y, where):
     assert max(("centred", "thirds", "edge"), key=lambda name: found.values[name]) == where
 
 
+@pytest.mark.hard
 def test_the_rule_of_thirds():
     on, off = told("rule_of_thirds", disc(2, 1 / 3, 2 / 3)), told("rule_of_thirds", disc(2, 0.5, 0.5))
     assert on.amount > 0.7 > 0.4 > off.amount

@@ -27,6 +27,7 @@ KEY = {"Idempotency-Key": "order-66"}
 WAY_BEYOND = {"Last-Event-ID": "999"}
 
 
+@pytest.mark.hard
 def test_a_request_under_the_same_key_is_answered_once_also_after_a_restart(tmp_path: Path):
     replies, counts = [], []
     for _ in range(2):
@@ -44,6 +45,7 @@ def test_a_request_under_the_same_key_is_answered_once_also_after_a_restart(tmp_
     assert counts[1] == 0
 
 
+@pytest.mark.hard
 def test_a_run_without_an_answer_gives_its_key_back(tmp_path: Path):
     gate = Gate(plan_reply())
     with serving(tmp_path, ScriptedClient(plan=gate)) as running, running.client(headers=KEY) as client:
@@ -63,6 +65,7 @@ def test_a_key_that_is_no_name_is_refused(client: httpx.Client):
     is_problem(assess(client, headers={"Idempotency-Key": "x" * 201}), 422, "invalid_request")
 
 
+@pytest.mark.hard
 def test_a_stream_always_ends_with_done(tmp_path: Path):
     with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
         run = assess(client).headers["location"]
@@ -88,6 +91,7 @@ def test_a_stream_behind_an_unknown_id_goes_on_with_what_happens(tmp_path: Path)
     assert len(events) > 2
 
 
+@pytest.mark.hard
 def test_audits_are_listed_page_by_page(tmp_path: Path):
     with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
         made = []
@@ -124,6 +128,7 @@ def test_what_an_audit_found_before_it_was_killed_is_kept(tmp_path: Path, how: s
 # --- pages of other origins ---
 
 
+@pytest.mark.hard
 def test_pages_of_an_allowed_origin_can_read_every_refusal(tmp_path: Path):
     page = {"Origin": "https://example.org"}
     more = {"max_upload_bytes": 100_000, "body_idle_s": 0.5, "allowed_origins": ("https://example.org",)}

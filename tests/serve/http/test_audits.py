@@ -54,6 +54,7 @@ def rows(client: httpx.Client, audit: dict[str, Any]) -> dict[str, dict[str, Any
     return {row["path"]: row for row in map(json.loads, lines)}
 
 
+@pytest.mark.hard
 def test_an_audit_can_be_cancelled(client: httpx.Client):
     files = [(f"{number}.png", encoded(np.full((400, 400, 3), number, np.uint8))) for number in range(40)]
     made = send(client, files).json()
@@ -115,6 +116,7 @@ def ended_now(client: httpx.Client, made: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.hard
 def test_a_stopped_audit_keeps_all_it_knows_and_goes_on_where_it_stopped(server: Running, client: httpx.Client):
     audit = stopped_half_way(client)
     assert audit["status"] == "cancelled"
@@ -143,6 +145,7 @@ def test_a_stopped_audit_keeps_all_it_knows_and_goes_on_where_it_stopped(server:
     is_problem(client.post(audit["links"]["resume"]), 409, "nothing_to_resume")
 
 
+@pytest.mark.hard
 def test_an_audit_goes_on_after_its_server_ended(tmp_path: Path):
     with serving(tmp_path, ScriptedClient(), grace_s=0.0) as running, running.client() as client:
         made = send(client, MANY).json()
@@ -214,6 +217,7 @@ def test_without_its_word_the_sheet_is_not_there(client: httpx.Client, audit: di
         is_problem(reply, 404, "audit_not_found")
 
 
+@pytest.mark.hard
 def test_others_see_no_audit_of_mine(tmp_path: Path):
     keys = KeyFile(tmp_path / "keys.json")
     mine, yours = keys.add("me"), keys.add("you")

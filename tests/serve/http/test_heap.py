@@ -33,6 +33,7 @@ print(sum(right == "---p" and 2**25 < stop - start < 2**26 for (start, stop), ri
 """
 
 
+@pytest.mark.hard
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc gives threads heaps of their own")
 def test_sharing_makes_fewer_heaps():
     def heaps(how: str) -> int:

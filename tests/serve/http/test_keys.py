@@ -82,6 +82,7 @@ def test_key_in_the_address_does_not_count(keyed: Running, keys: dict[str, str])
             is_problem(client.get("/v1/runs", params={name: keys["ann"]}), 401, "unauthorized")
 
 
+@pytest.mark.hard
 def test_runs_and_audits_belong_to_their_key(keyed: Running, keys: dict[str, str]):
     with as_user(keyed, keys["ann"]) as ann, as_user(keyed, keys["bob"]) as bob:
         run = ann.get(assess(ann).headers["location"]).json()

@@ -229,6 +229,7 @@ def test_waiting_run_can_be_cancelled_without_ever_starting(gated: Running, gate
     assert gated.model.script.counts["plan"] == 1
 
 
+@pytest.mark.hard
 def test_run_out_of_time_is_answered_and_stopped(tmp_path: Path, gate: Gate):
     with serving(tmp_path, ScriptedClient(plan=gate), timeout_s=0.5) as running, running.client() as client:
         document = is_problem(assess(client), 504, "timed_out")
@@ -238,6 +239,7 @@ def test_run_out_of_time_is_answered_and_stopped(tmp_path: Path, gate: Gate):
         assert client.get(run).json()["result"] is None
 
 
+@pytest.mark.hard
 def test_event_loop_answers_while_the_pipeline_works(gated: Running, gate: Gate):
     with gated.client() as client:
         thread, replies = in_background(lambda: assess(client))
@@ -267,6 +269,7 @@ def test_drawing_is_bounded(tmp_path: Path):
     assert third.status == 429
 
 
+@pytest.mark.hard
 def test_uploads_go_when_their_time_is_over(tmp_path: Path):
     with serving(tmp_path, ScriptedClient(), keep_uploads_hours=1) as running, running.client() as client:
         run = client.get(assess(client).headers["location"]).json()

@@ -64,6 +64,7 @@ def test_limits_are_those_of_the_server(tmp_path: Path):
 # --- advice that can be followed ---
 
 
+@pytest.mark.hard
 def test_a_copy_with_advice_followed_is_brighter_and_tells_its_gain(tmp_path: Path):
     with (
         Image.open(Path(__file__).parents[3] / "examples" / "pictures" / "dandelion.jpg") as picture,
@@ -83,6 +84,7 @@ def test_a_copy_with_advice_followed_is_brighter_and_tells_its_gain(tmp_path: Pa
         is_problem(client.get(f"{run['links']['self']}/fixes/20"), 404, "no_such_fix")
 
 
+@pytest.mark.hard
 def test_a_smaller_file_looks_the_same_and_is_what_it_says(client: httpx.Client):
     with Image.open(Path(__file__).parents[3] / "examples" / "pictures" / "dandelion.jpg") as picture:
         pixels = np.asarray(picture.convert("RGB").resize((320, 240)))
@@ -131,6 +133,7 @@ def test_worst_place_is_inside_the_picture_and_no_better_than_the_whole(client: 
     assert 1 <= found["score"] <= found["whole"] <= 5
 
 
+@pytest.mark.hard
 def test_closer_looks_of_a_run_are_shown_and_no_others(client: httpx.Client):
     run = asked(client, files={"image": ("large.png", encoded(scene(900, 2304)))})
     views = run["result"]["executor_evidence"]["views"]
@@ -213,6 +216,7 @@ def test_what_names_no_run_is_refused(client: httpx.Client, kept: str):
     is_problem(client.post("/v1/assess", json={"image": {"kept": kept}}), 422, "invalid_request")
 
 
+@pytest.mark.hard
 def test_kept_pictures_of_others_are_not_there(tmp_path: Path):
     keys = KeyFile(tmp_path / "keys.json")
     mine, yours = keys.add("me"), keys.add("you")

@@ -20,6 +20,7 @@ def asked_on(client: httpx.Client, run_id: str, query: str = "why?", **more: obj
     return client.post("/v1/assess", json={"after": run_id, "query": query, **more})
 
 
+@pytest.mark.hard
 def test_the_picture_and_the_turns_come_from_the_run(client: httpx.Client, server: Running):
     sent = {"query": "Rate it", "regions": '{"car": [0, 0, 40, 40]}'}
     first = assess(client, data=sent, files={"reference": ("clean.png", REFERENCE, "image/png")}).json()

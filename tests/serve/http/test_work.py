@@ -220,6 +220,7 @@ def test_backend_that_nobody_allowed_is_refused(client: httpx.Client):
         is_problem(assess(client, data={"backend": name}), 422, "backend_not_selectable")
 
 
+@pytest.mark.hard
 def test_several_models_answer_together(tmp_path):
     """Each is one of the selectable ones; the result has every one's answer, and a follow-up asks the same ones."""
     with ExitStack() as stack:

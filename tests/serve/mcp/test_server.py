@@ -97,6 +97,7 @@ def test_assess_gives_answer_map_links_and_progress(asked):
     assert steps[-1] == (6, 6, "done")
 
 
+@pytest.mark.hard
 def test_several_models_answer_together(home):
     """As the server was started: one of them has no key here, which is told, and no failure is an answer."""
 
@@ -115,6 +116,7 @@ def test_several_models_answer_together(home):
     assert "openai.gpt-4o gave no answer" in result.content[0].text
 
 
+@pytest.mark.hard
 def test_measure_compare_and_list(asked):
     inline = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
 
@@ -136,6 +138,7 @@ def test_measure_compare_and_list(asked):
     assert not tools["MUSIQ"]["available"]
 
 
+@pytest.mark.hard
 def test_a_picture_is_scaled_to_its_reference_where_told(asked, tmp_path):
     """Sent inline: the picture lies in none of the client's folders."""
     buffer = io.BytesIO()
@@ -265,6 +268,7 @@ def test_by_default_only_the_clients_folders_or_the_working_folder_are_opened(ho
     assert [result.is_error for result in anyio.run(with_roots)] == [True, False, True]
 
 
+@pytest.mark.hard
 def test_the_server_names_its_folders(home, tmp_path):
     async def main() -> str:
         async with Client(stdio_client(stdio(home, "--allowed-root", str(tmp_path)))) as client:
@@ -341,6 +345,7 @@ def test_over_http_other_names_and_other_sites_are_refused(http_server):
     assert (rebound.status_code, foreign.status_code) == (421, 403)
 
 
+@pytest.mark.hard
 def test_over_http_a_photograph_of_some_megabytes_can_be_sent(http_server, tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (1400, 1400, 3), np.uint8)
     Image.fromarray(pixels).save(tmp_path / "noise.png")
@@ -362,6 +367,7 @@ def test_it_is_not_served_to_the_network(home):
     assert "reverse proxy" in finished.stderr
 
 
+@pytest.mark.hard
 def test_a_run_is_asked_on(asked, home, tmp_path):
     (tmp_path / "outside.jpg").write_bytes(GOOD.read_bytes())
     data = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()

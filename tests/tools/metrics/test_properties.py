@@ -88,6 +88,7 @@ def test_symmetric_metrics_do_not_care_which_picture_is_the_reference(
     assert values(picture, test, SYMMETRIC) == pytest.approx(forwards, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.hard
 @few
 @given(picture=pictures, kind=damages, strength=st.floats(0, 1))
 def test_identical_pictures_score_best(picture: np.ndarray, kind: str, strength: float) -> None:
