@@ -6,8 +6,10 @@ import gc
 import logging
 import os
 import signal
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,9 @@ from agenticiqa.runtime.logs import PACKAGE_LOGGER, configure_logging
 from agenticiqa.vlm_client import VLMClient
 from support.command_line import CommandLine, clean_environment
 from support.pictures import distorted, save, scene
+
+# Every client of an SDK reads the certificates that the machine trusts, for 50 ms.
+ssl.create_default_context = lru_cache(ssl.create_default_context)
 
 # Python searches for garbage after every 700 new objects, and every search goes through all modules that are loaded.
 gc.set_threshold(20_000)

@@ -474,7 +474,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         def load(self) -> Provider:
             return Provider("scripted", "test", lambda *_: Point.client, lambda _: Readiness(True, "ok"))
 
-    monkeypatch.setattr(backends, "_plug_ins", lambda: [Point()])
+    monkeypatch.setattr(backends, "plug_ins", lambda _: [Point()])
 
     def run(*arguments: str, client: ScriptedClient | None = None) -> tuple[int, str, str]:
         Point.client = client or ScriptedClient("scripted.model")

@@ -1,5 +1,8 @@
-"""Facts that the package ships as YAML: word lists, tables, figures."""
+"""Facts that the package ships as YAML: word lists, tables, figures; and what other packages add to it."""
 
+import sys
+from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +10,7 @@ import yaml
 
 _FOLDER = Path(__file__).parent
 # The parser in C is about eight times as fast; PyYAML has it wherever libyaml was there when it was built.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_data(name: str) -> Any:
@@ -22,7 +25,18 @@ def parse_yaml(text: str) -> Any:
     >>> parse_yaml("{blur: [soft, hazy]}")
     {'blur': ['soft', 'hazy']}
     """
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, in C or in Python
+    return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 - a safe loader, in C or in Python
+
+
+def plug_ins(group: str) -> tuple[metadata.EntryPoint, ...]:
+    """What installed packages add under this name; one that is installed later counts from the next process on."""
+    return _plug_ins(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _plug_ins(group: str, _: tuple[str, ...]) -> tuple[metadata.EntryPoint, ...]:
+    # The description of every installed package is read: up to 50 ms.
+    return tuple(metadata.entry_points(group=group))
 
 
 def listed(text: str) -> tuple[str, ...]:

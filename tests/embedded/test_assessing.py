@@ -37,7 +37,7 @@ def assessor():
 
 
 def saved(folder: Path, pixels: np.ndarray, name: str = "picture.png") -> Path:
-    Image.fromarray(pixels).save(folder / name)
+    Image.fromarray(pixels).save(folder / name, compress_level=1)
     return folder / name
 
 

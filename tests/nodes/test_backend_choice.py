@@ -29,7 +29,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     provider = Provider("acme", "counts", lambda full, _model, _settings: ScriptedClient(full), readiness, local=True)
     point = type("Point", (), {"name": "acme", "value": "acme:PROVIDER", "load": lambda _self: provider})()
-    monkeypatch.setattr(backends, "_plug_ins", lambda: [point])
+    monkeypatch.setattr(backends, "plug_ins", lambda _: [point])
     return times
 
 

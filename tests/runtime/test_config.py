@@ -267,7 +267,7 @@ def test_a_third_party_backend(monkeypatch: pytest.MonkeyPatch) -> None:
                 "acme", "test", lambda full, model, _: ScriptedClient(full), lambda _: Readiness(True, "ok")
             )
 
-    monkeypatch.setattr(backends, "_plug_ins", lambda: [Point()])
+    monkeypatch.setattr(backends, "plug_ins", lambda _: [Point()])
     assert create_vlm_client("acme.one", make_settings()).backend == "acme.one"
     assert "acme" in provider_names()
     assert find_provider("acme").name == "acme"

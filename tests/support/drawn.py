@@ -17,7 +17,7 @@ HEIGHT, WIDTH = 240, 320
 def loaded(rgb: np.ndarray, **saving: object) -> LoadedImage:
     """As a file in memory; PNG unless told otherwise."""
     buffer = io.BytesIO()
-    Image.fromarray(rgb).save(buffer, **({"format": "PNG"} | saving))
+    Image.fromarray(rgb).save(buffer, **({"format": "PNG", "compress_level": 1} | saving))
     return decode_image(buffer.getvalue())
 
 

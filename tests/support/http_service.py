@@ -32,7 +32,7 @@ COMMAND = Path(sys.executable).with_name("agenticiqa")
 
 def encoded(pixels: np.ndarray, kind: str = "PNG", **more: Any) -> bytes:
     buffer = BytesIO()
-    Image.fromarray(pixels).save(buffer, kind, **more)
+    Image.fromarray(pixels).save(buffer, kind, **({"compress_level": 1} | more))
     return buffer.getvalue()
 
 

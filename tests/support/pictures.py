@@ -23,7 +23,7 @@ def distorted(picture: np.ndarray, strength: float = 25.0) -> np.ndarray:
 
 
 def save(path: Path, pixels: np.ndarray) -> Path:
-    Image.fromarray(pixels).save(path)
+    Image.fromarray(pixels).save(path, compress_level=1)
     return path
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 
+from agenticiqa._data import plug_ins
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.runtime.config import RoleSettings, Settings, load_settings
 from agenticiqa.vlm_client import Provider, Readiness, VLMClient
@@ -46,11 +47,7 @@ _BUILT_IN = {
 
 def provider_names() -> list[str]:
     """Built-in providers first, then those that other packages add."""
-    return [*_BUILT_IN, *(point.name for point in _plug_ins() if point.name not in _BUILT_IN)]
-
-
-def _plug_ins() -> Iterable[metadata.EntryPoint]:
-    return metadata.entry_points(group=ENTRY_POINT_GROUP)
+    return [*_BUILT_IN, *(point.name for point in plug_ins(ENTRY_POINT_GROUP) if point.name not in _BUILT_IN)]
 
 
 def find_provider(name: str) -> Provider:
@@ -58,7 +55,7 @@ def find_provider(name: str) -> Provider:
     if name in _BUILT_IN:
         provider: Provider = import_module(_BUILT_IN[name]).PROVIDER
         return provider
-    for point in _plug_ins():
+    for point in plug_ins(ENTRY_POINT_GROUP):
         if point.name == name:
             if isinstance(loaded := point.load(), Provider):
                 return loaded

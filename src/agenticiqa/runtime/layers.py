@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from agenticiqa._data import YAML_LOADER
 from agenticiqa.errors import ConfigError
 
 BACKENDS_FILE = "model_backends.yaml"
@@ -41,7 +42,7 @@ class Layer:
 def parse_layer(content: bytes, source: str, file_name: str, environment: Mapping[str, str]) -> Layer:
     """The settings of one file, ``${VAR}`` filled in; raises ConfigError with the line of what cannot be read."""
     try:
-        root = yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
+        root = yaml.compose(content.decode("utf-8"), Loader=YAML_LOADER)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{source} cannot be read as UTF-8 text ({error}).") from None
     except yaml.YAMLError as error:
@@ -53,6 +54,7 @@ def parse_layer(content: bytes, source: str, file_name: str, environment: Mappin
     if not isinstance(root, yaml.MappingNode):
         raise ConfigError(f"{source} must hold keys and values.")
     lines: dict[tuple[str, ...], int] = {}
+    scalars = yaml.SafeLoader("")
 
     def construct(node: yaml.Node, path: tuple[str, ...]) -> Any:
         """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
@@ -69,7 +71,7 @@ def parse_layer(content: bytes, source: str, file_name: str, environment: Mappin
             return [construct(item, path) for item in node.value]
         if "${" in str(node.value):
             return _interpolated(str(node.value), f"{source}, line {node.start_mark.line + 1}", environment)
-        return yaml.SafeLoader("").construct_object(node, deep=True)
+        return scalars.construct_object(node, deep=True)
 
     values = construct(root, ())
     if file_name == PIPELINE_FILE:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar, overload
 
@@ -101,6 +102,7 @@ class Calibration:
         return (float(low), float(high)) if self.higher_is_better else (float(high), float(low))
 
 
+@lru_cache(maxsize=256)
 def check(calibration: Calibration) -> str | None:
     """What is wrong with a calibration, or None.
 

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import metadata
 from pathlib import Path
 
+from agenticiqa._data import plug_ins
 from agenticiqa.errors import ConfigError, ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools import catalogue
@@ -253,10 +253,10 @@ class _DefaultRegistry(ToolRegistry):
     @property
     def are_low_memory(self) -> bool:
         # Known without importing a metric: only installed or fetched tools need more.
-        return not catalogue.has_memory_intensive_tools(self._folder) and not _entry_points()
+        return not catalogue.has_memory_intensive_tools(self._folder) and not plug_ins(ENTRY_POINT_GROUP)
 
     def known_names(self) -> list[str]:
-        return [*catalogue.catalogue_names(), *(point.name for point in _entry_points())]
+        return [*catalogue.catalogue_names(), *(point.name for point in plug_ins(ENTRY_POINT_GROUP))]
 
 
 _registry = lru_cache(maxsize=8)(_DefaultRegistry)
@@ -277,7 +277,7 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
             source = "the value is an opinion already"
             calibration = Calibration((0.0, 1.0, 0.0, 1.0, 0.0), source, metric.spec.range, True)
         tools.append(Tool(metric, calibration, entry))
-    return _pool(settings, ToolRegistry([*tools, *_plug_ins()], unavailable))
+    return _pool(settings, ToolRegistry([*tools, *_plug_in_tools()], unavailable))
 
 
 def _calibrations(settings: ToolSettings) -> dict[str, Calibration]:
@@ -319,12 +319,8 @@ def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
     return ToolRegistry(kept, {**everything.unavailable, **left_out})
 
 
-def _entry_points() -> Sequence[metadata.EntryPoint]:
-    return list(metadata.entry_points(group=ENTRY_POINT_GROUP))
-
-
-def _plug_ins() -> Sequence[Tool]:
-    tools = [point.load() for point in _entry_points()]
+def _plug_in_tools() -> Sequence[Tool]:
+    tools = [point.load() for point in plug_ins(ENTRY_POINT_GROUP)]
     for tool in tools:
         if not isinstance(tool, Tool):
             raise ToolUnavailableError(

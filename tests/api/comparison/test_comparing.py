@@ -37,7 +37,7 @@ def pictures(tmp_path: Path) -> dict[str, Path]:
         "small": rgb[:64, :64],
     }
     for name, pixels in made.items():
-        Image.fromarray(np.ascontiguousarray(pixels)).save(tmp_path / f"{name}.png")
+        Image.fromarray(np.ascontiguousarray(pixels)).save(tmp_path / f"{name}.png", compress_level=1)
     return {name: tmp_path / f"{name}.png" for name in made}
 
 
