@@ -45,6 +45,7 @@ def rated(shots, **more):
     return summary, {each["sample_id"]: each for each in map(json.loads, lines.read_text().splitlines())}
 
 
+@pytest.mark.hard
 def test_the_same_scores_as_on_the_cpu(shots, monkeypatch):
     summary, found = rated(shots)
     assert (summary.ok, summary.failed, summary.failed_ids) == (10, 1, ["broken.png"])
