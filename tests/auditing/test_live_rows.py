@@ -54,6 +54,7 @@ def test_the_first_look_tells_findings_and_decides_nothing(watched: Watched):
     assert "blank" in next(row for row in watched.first if row["path"] == "blank.png")["findings"]
 
 
+@pytest.mark.hard
 def test_after_it_every_picture_is_decided_as_the_first_report_does(watched: Watched):
     assert watched.decided == [{**row, "settled": False} for row in watched.quick_report]
     assert {row["decision"] for row in watched.decided if row["path"] in COFFEE} == {"keep", "reject"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 
 def results(folder, name, **scores):
     lines = [
@@ -82,6 +84,7 @@ def test_a_bound_outside_the_scale_is_refused(run, folder):
     assert "outside the scale" not in run("gate", now, "--min-score", "70", "--score", "raw:PSNR").err
 
 
+@pytest.mark.hard
 def test_a_gate_reads_the_table_that_a_batch_writes(run, folder, pictures):
     (folder / "pairs.csv").write_text("image,reference,id\n{},{},007\n".format(*pictures))
     for name in ("r.csv", "r.jsonl"):

@@ -108,6 +108,7 @@ def test_the_pictures_on_the_wire_are_exactly_the_planned_views(tap, wire, large
     assert [name for name, _ in wire.parts(scored)].count("image") == 1
 
 
+@pytest.mark.hard
 def test_no_view_is_shrunk_at_a_providers_limit(aimock, wire, large) -> None:
     with assessor_for(wire.make(aimock.url, max_image_side=256)) as given:
         result = given.assess(large, max_replan_iterations=0)

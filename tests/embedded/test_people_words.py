@@ -37,6 +37,7 @@ def answered(question: str, whole: Look, part: Look):
     return words.answer(AnswerProblem(meaning, SeenEvidence(find)))
 
 
+@pytest.mark.hard
 def test_a_face_that_is_dark_beside_the_rest_is_explained_by_light_from_behind(tmp_path) -> None:
     rng = np.random.default_rng(1)
     rgb = textured(132, rng)

@@ -156,6 +156,7 @@ def test_a_bad_request_is_asked_for_again(assessor, large) -> None:
     assert [view.box for view in result.executor_evidence.views if view.chosen_by == "model"] == [(0, 0, 50, 50)]
 
 
+@pytest.mark.hard
 def test_planning_again_keeps_the_views_and_asks_for_none(assessor, large) -> None:
     unsure, sure = analysis_reply(analysed("Global", uncertain=True)), analysis_reply()
     model = client(views=views_reply((0, 0, 50, 50)), analysis=[unsure, sure])

@@ -148,6 +148,7 @@ def test_no_row_claims_more_than_was_run_with_half_of_the_profile(command_line, 
     assert sum(judge.paid.values()) == before
 
 
+@pytest.mark.hard
 def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, judge):
     arguments = ("eval", "--data", data, "--models", "openai.gpt-4o", "--resamples", "0", "--json")
     for profile in ((), ("--profile", "paper")):

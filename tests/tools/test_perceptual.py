@@ -182,6 +182,7 @@ def test_a_graph_without_its_weights_does_not_open():
         open_session(dists.GRAPH.read_bytes())
 
 
+@pytest.mark.hard
 def test_kernels_of_the_wrong_shape_are_refused(tmp_path: Path):
     arrays = dists_weights.converted(made_checkpoint())
     arrays["conv12_kernel"] = np.zeros((512, 512, 5, 5), np.float32)

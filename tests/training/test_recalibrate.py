@@ -112,6 +112,7 @@ def test_a_known_curve_is_recovered(sign: int) -> None:
     assert np.abs(fitted.curve(raw) - opinion).max() < 0.02
 
 
+@pytest.mark.hard
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), higher=st.booleans())
 def test_every_fit_is_monotone(seed: int, higher: bool) -> None:

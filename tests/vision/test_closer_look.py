@@ -91,6 +91,7 @@ def test_of_each_oddity_there_are_two_places_apart_and_at_most_one_is_said() -> 
     assert abs(first.x - second.x) > 500
 
 
+@pytest.mark.hard
 def test_marked_parts_come_first_and_small_places_are_enlarged() -> None:
     first, *_ = plan_views(opened(ground()), regions={"sign": [100, 200, 150, 90]})
     x, y, width, height = first.box
@@ -101,6 +102,7 @@ def test_marked_parts_come_first_and_small_places_are_enlarged() -> None:
     assert first.scale == 2
 
 
+@pytest.mark.hard
 def test_dark_places_have_their_shadows_lifted() -> None:
     dark = (ground() // 6).astype(np.uint8)
     assert {view.kind for view in plan_views(opened(dark))} == {"shadows"}
@@ -137,6 +139,7 @@ def test_a_line_in_a_picture_longer_than_opencv_takes() -> None:
     assert all(0 <= place.box.x < 33_000 for place in find_odd_places(pixels))
 
 
+@pytest.mark.hard
 def test_beside_a_reference_a_flaw_is_told_of_once() -> None:
     pixels, _ = flawed("scratch")
     views = plan_views(opened(pixels), reference=opened(ground()))

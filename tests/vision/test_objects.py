@@ -90,6 +90,7 @@ def test_eighty_kinds_at_the_numbers_of_coco():
     }  # fmt: skip
 
 
+@pytest.mark.hard
 def test_largest_of_several_is_judged_and_named(detecting):
     detecting(*CARS, FoundObject("dog", 0.99, Box(0, 0, 300, 190)))
     place = locate(parse_part("vehicle"), photograph())

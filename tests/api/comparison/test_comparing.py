@@ -61,6 +61,7 @@ def test_with_a_reference_the_less_damaged_one_wins(assessor, pictures):
     assert f"{found.score_b:.2f}" in found.verdict
 
 
+@pytest.mark.hard
 def test_swapping_the_pictures_swaps_the_verdict(assessor, pictures):
     one = compare_pictures(assessor, pictures["heavy"], pictures["original"])
     other = compare_pictures(assessor, pictures["original"], pictures["heavy"])

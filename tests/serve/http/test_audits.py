@@ -160,6 +160,7 @@ def test_an_audit_goes_on_after_its_server_ended(tmp_path: Path):
         assert ended_now(client, audit)["status"] == "ok"
 
 
+@pytest.mark.hard
 def test_what_cannot_be_resumed_is_refused(server: Running, client: httpx.Client):
     audit = stopped_half_way(client)
     kept = server.home / "service" / "pictures"

@@ -215,6 +215,7 @@ def test_errors_tell_neither_where_inline_pictures_lie_nor_how_arguments_are_che
     assert [re.search("image:|regions.flower|mode:", text) is not None for text in texts[3:]] == [True] * 3
 
 
+@pytest.mark.hard
 def test_a_map_that_cannot_be_made_is_told(asked):
     """Of pictures of two sizes there is none."""
     buffer = io.BytesIO()
