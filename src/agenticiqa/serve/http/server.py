@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -99,6 +100,12 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
 
 
 ENDING_S = 6.0
+LAST_ANSWERS_S = 1.0
+
+
+def draining_seconds(grace_s: float) -> float:
+    """The rest is for the process itself to end, which takes seconds where others leave it little time."""
+    return grace_s - min(ENDING_S, grace_s / 5)
 
 
 class GracefulServer(uvicorn.Server):
@@ -117,9 +124,7 @@ class GracefulServer(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
-        grace_s = self._state.settings.grace_s
-        # The rest is for the process itself to end, which takes seconds where others leave it little time.
-        self._draining = asyncio.create_task(drain(self._state, grace_s - min(ENDING_S, grace_s / 5)))
+        self._draining = asyncio.create_task(drain(self._state, draining_seconds(self._state.settings.grace_s)))
         await super().shutdown(sockets)
 
 
@@ -160,7 +165,8 @@ def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLM
         limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=int(service.grace_s + CLOSING_TIMEOUT_S + 5),
+        # Who is still sending a request when all work has ended is not waited for.
+        timeout_graceful_shutdown=math.ceil(max(draining_seconds(service.grace_s), CLOSING_TIMEOUT_S) + LAST_ANSWERS_S),
         proxy_headers=False,
     )
     try:
