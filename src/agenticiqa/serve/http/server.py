@@ -104,7 +104,7 @@ LAST_ANSWERS_S = 1.0
 
 
 def draining_seconds(grace_s: float) -> float:
-    """The rest is for the process itself to end, which takes seconds where others leave it little time."""
+    """How long work may go on; the rest of the grace is for the process to end, on a busy machine for seconds."""
     return grace_s - min(ENDING_S, grace_s / 5)
 
 

