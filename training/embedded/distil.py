@@ -39,8 +39,10 @@ SAID = ("score", "damage", "opinion", "trust", "levels", "severities", "flaws", 
 """What the heads say, as far as it is taught."""
 LEAST_FACTOR = 0.01
 """Factors nearer to zero than this are not divided by."""
-PLAIN = 0.5
+PLAIN = 0.4
 """Share of views that are shown as they are."""
+MEMORY = 0.998
+"""What is kept is the mean of the weights over the last steps: so much of it stays at each."""
 
 
 def student_of(teacher: Content, grid: int) -> Content:
@@ -229,6 +231,7 @@ def run(arguments: argparse.Namespace) -> None:
     lesson.to(device)
     for one in students:
         print(one.side, "untaught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
+    means = [[value.detach().clone() for value in one.parameters()] for one in students]
     optimisers = [torch.optim.AdamW(one.parameters(), lr=arguments.rate, weight_decay=0.02) for one in students]
     see = [one.seen for one in students]
     if arguments.compile:
@@ -254,14 +257,20 @@ def run(arguments: argparse.Namespace) -> None:
             loss_of(parts).backward()
             nn.utils.clip_grad_norm_(students[number].parameters(), 1.0)
             optimiser.step()
+            share_of_new = 1 - min(MEMORY, step / (step + 9))
+            now = [value.detach() for value in students[number].parameters()]
+            torch._foreach_lerp_(means[number], now, share_of_new)
         step += 1
         if spent - told > 0.5 or step == 3:
             told = spent
             said = {name: round(float(value), 4) for name, value in parts.items()}
             print(f"{spent:.2f} min, step {step}:", json.dumps(said), flush=True)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    for one in students:
+    for one, mean in zip(students, means, strict=True):
         one.eval()
+        print(one.side, "taught, last step:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
+        with torch.no_grad():
+            torch._foreach_copy_(list(one.parameters()), mean)
         print(one.side, "taught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
         state = {name: value.cpu().numpy().astype(np.float16) for name, value in one.state_dict().items()}
         np.savez(arguments.out / f"student{one.side}.npz", **state)

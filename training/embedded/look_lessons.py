@@ -1,6 +1,6 @@
 """What a cheaper content network learns from: views of whole pictures, as they are and damaged, packed in tar files.
 
-    python -m training.embedded.look_lessons --more MORE --data SHARED --out FOLDER [--per-file 3400]
+    python -m training.embedded.look_lessons --more MORE --data SHARED --out FOLDER [--per-file 5200] [--rounds 1]
 
 ``MORE`` holds voc/, biq/, coco/ and generated/ as they are laid out, ``SHARED`` photos/ and real_flaws/. ``FOLDER``
 gets views*.tar for ``distil`` and ``quicken``: pictures of 280×280 pixels, named "t…" to learn from, "e…" to ask about,
@@ -55,35 +55,40 @@ def measured(more: Path, data: Path) -> list[str]:
     )  # fmt: skip
 
 
-def fresh(more: Path, data: Path) -> list[str]:
-    """Rated pictures that no look has learnt from or was chosen by."""
+def fresh(more: Path, data: Path, turns: tuple[int, ...] = (1,)) -> list[str]:
+    """Rated pictures that no look has learnt from or was chosen by; version 2.8 had its last look at those of turn 0."""
     shares, others = LEARNT_ONE_OF, set(measured(more, data))
     return sorted(
         name for name in ratings(more, data)
         if (collection := name.partition("/")[0]) in shares and name not in others
-        and seed_of(f"learn{name}") % shares[collection] and seed_of(f"fresh{name}") % FRESH_ONE_OF == 0
+        and seed_of(f"learn{name}") % shares[collection] and seed_of(f"fresh{name}") % FRESH_ONE_OF in turns
     )  # fmt: skip
 
 
-def lessons(more: Path, data: Path) -> list[tuple[str, str]]:
-    """(path, operation) of every view."""
-    left_out = {*measured(more, data), *fresh(more, data)}
+def lessons(more: Path, data: Path, rounds: int = 1) -> list[tuple[str, str]]:
+    """(path, operation) of every view; each round after the first damages photographs and scenes once more."""
+    left_out = {*measured(more, data), *fresh(more, data, (0, 1))}
     rated = [name for name in ratings(more, data) if name.partition("/")[0] in LEARNT_ONE_OF and name not in left_out]
     plain = [str(more / name) for name in rated]
     photos = [str(data / "photos" / name) for name in splits.load()["photos"]["train"]]
     parts = json.loads(Path(__file__).with_name("flaw_splits.json").read_text())
     flaws = [str(data / "real_flaws" / name) for name in parts["train"]
              if name.startswith(FLAWS_LEARNT) and f"real_flaws/{name}" not in left_out]  # fmt: skip
-    scenes = [str(more / name) for name in rated
-              if name.startswith("voc/") and seed_of(f"spoil{name}") % DAMAGED_ONE_OF_VOC == 0]  # fmt: skip
+    scenes = [[str(more / name) for name in rated
+               if name.startswith("voc/") and (seed_of(f"spoil{name}") + again) % DAMAGED_ONE_OF_VOC == 0]
+              for again in range(rounds)]  # fmt: skip
     kinds = [*COPIES, *(f"{kind}:{level}" for level in range(1, 6)
                         for kind in (*(each.name for each in PROTOCOL), *EXTRA_DAMAGE, *FURTHER_DAMAGE))]  # fmt: skip
-    spoilt = []
-    for name, count in chain(((one, DAMAGES_OF_PHOTO) for one in photos), ((one, DAMAGES_OF_VOC) for one in scenes)):
-        rng = np.random.default_rng(seed_of(f"again{name}"))
-        spoilt += [(name, kinds[each]) for each in rng.choice(len(kinds), count, replace=False)]
-    found = [(name, "") for name in (*plain, *photos, *flaws)] + spoilt
-    return [found[each] for each in np.random.default_rng(0).permutation(len(found))]
+    found = [(name, "") for name in (*plain, *photos, *flaws)]
+    ordered = []
+    for again in range(rounds):
+        own = chain(((one, DAMAGES_OF_PHOTO) for one in photos), ((one, DAMAGES_OF_VOC) for one in scenes[again]))
+        for name, count in own:
+            rng = np.random.default_rng(seed_of(f"again{again or ''}{name}"))
+            found += [(name, kinds[each]) for each in rng.choice(len(kinds), count, replace=False)]
+        ordered += [found[each] for each in np.random.default_rng(again).permutation(len(found))]
+        found = []
+    return ordered
 
 
 def picture_of(lesson: tuple[str, str]) -> Image.Image:
@@ -118,9 +123,10 @@ def main() -> None:
     for name in ("--more", "--data", "--out"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--per-file", type=int, default=5200, help="views of a tar file")
+    parser.add_argument("--rounds", type=int, default=1, help="how often photographs and scenes are damaged anew")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    wanted = lessons(given.more, given.data)
+    wanted = lessons(given.more, given.data, given.rounds)
     print(f"{len(wanted)} views, {sum(bool(each[1]) for each in wanted)} of them damaged", flush=True)
     pack(
         given.out / "pictures.tar",
