@@ -96,7 +96,7 @@ def test_asked_for_advice_a_slope_and_empty_space_are_looked_for():
 
 
 def test_nobody_is_told_to_darken_a_screen():
-    with Image.open(PICTURES.parents[1] / "docs" / "images" / "odd-screenshot.png") as picture:
+    with Image.open(PICTURES.parents[1] / "docs" / "images" / "page-first.png") as picture:
         look = look_at(np.asarray(picture.convert("RGB")), format="JPEG", quality=12)
     assert "Brightness change" in look.visible()  # what it looks like is said; what to do about it is not
     assert [each.do for each in advice_for(look, thorough=True) if "arken" in each.do] == []

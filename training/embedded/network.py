@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 from training.embedded.kinds import CATEGORY_INDEX, KINDS
+from training.embedded.merging import SHAKEN, Merging
 from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS, SORTS
 
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
@@ -136,21 +137,28 @@ class Layer(nn.Module):
         self.scale1, self.scale2 = nn.Parameter(torch.ones(WIDTH)), nn.Parameter(torch.ones(WIDTH))
         self.drop = drop
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, number: int = 0, merging: Merging | None = None) -> Tensor:
         count, tokens = x.shape[0], x.shape[1]
         q, k, v = self.qkv(self.norm1(x)).reshape(count, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(count, tokens, WIDTH)
+        sizes = merging.sizes if merging else None
+        more = None if sizes is None else sizes.log().to(q.dtype).transpose(1, 2)[:, None]
+        y = F.scaled_dot_product_attention(q, k, v, more).transpose(1, 2).reshape(count, tokens, WIDTH)
         x = x + dropped(self.scale1 * self.out(y), self.drop, self.training)
+        if merging:
+            x = merging.joined(number, x, k.transpose(1, 2).reshape(count, tokens, WIDTH))
         y = self.fc2(F.gelu(self.fc1(self.norm2(x))))
         return x + dropped(self.scale2 * y, self.drop, self.training)
 
 
 class Content(nn.Module):
-    """The whole view (N×3×280×280 in 0..1) to what it shows and how (N×CONTENT), from a grid of patches."""
+    """The whole view (N×3×280×280 in 0..1) to what it shows and how (N×CONTENT), from a grid of patches.
 
-    def __init__(self, grid: int = VIEW // PATCH) -> None:
+    ``merged``: how many places layers join (:mod:`training.embedded.merging`), by the layer's number.
+    """
+
+    def __init__(self, grid: int = VIEW // PATCH, merged: Mapping[int, int] | None = None) -> None:
         super().__init__()
-        self.side, self.patch = grid, -(-VIEW // grid)
+        self.side, self.patch, self.merged = grid, -(-VIEW // grid), dict(merged or {})
         # Patches that do not fill the view reach over its border, which is mirrored there.
         border = grid * self.patch - VIEW
         places = torch.arange(-(border // 2), VIEW + border - border // 2).abs()
@@ -172,12 +180,14 @@ class Content(nn.Module):
             x = x[:, :, self.places][:, :, :, self.places]
         y = self.patches((x - self.mean) / self.deviation).flatten(2).transpose(1, 2)
         y = torch.cat([self.cls.expand(y.shape[0], -1, -1), y], 1) + self.position
+        merging = Merging(self.merged, self.side, SHAKEN * self.training) if self.merged else None
+        y = merging.begun(y) if merging else y
         middle = y
         for number, layer in enumerate(self.layers, start=1):
-            y = layer(y)
+            y = layer(y, number, merging)
             if number == len(self.layers) * 3 // 4:
-                middle = y
-        y = self.norm(y).float()
+                middle = merging.laid_out(y) if merging else y
+        y = self.norm(merging.laid_out(y) if merging else y).float()
         rest = y[:, 1:]
         mean = rest.mean(1)
         spread = ((rest - mean[:, None]) ** 2).mean(1).add(1e-6).sqrt()

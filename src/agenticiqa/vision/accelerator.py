@@ -149,7 +149,7 @@ class BatchVision(Vision):
             count, rows, columns, width = cells.shape
             of_cells = content[places][:, None].expand(-1, rows * columns, -1).flatten(0, 1)
             given = {"statistics": cells.reshape(-1, width), "content": of_cells}
-            focus += self._sessions["joint.onnx"].tensors(given, ["in_focus"])[0].reshape(count, rows, columns)
+            focus += self._sessions["focus.onnx"].tensors(given)[0].reshape(count, rows, columns)
         flat, *others = on_host(torch.cat([each.flatten() for each in focus]), content, means)
         parts = np.split(flat, np.cumsum([each.numel() for each in focus])[:-1])
         order = [place for places, _ in wholes for place in places]

@@ -118,7 +118,7 @@ def checked_file(file: Path, expected: str) -> bytes:
     return data
 
 
-# --- The trained vision model: three small ONNX graphs, run on the CPU ---
+# --- The trained vision model: small ONNX graphs, run on the CPU ---
 
 
 Bytes = npt.NDArray[np.uint8]
@@ -320,17 +320,18 @@ class Vision:
         if features.in_focus is not None:
             return features.in_focus
         rows, columns = features.cells.shape[:2]
-        found = self._judged(np.ascontiguousarray(features.cells.reshape(rows * columns, -1)), features.content)
-        return np.asarray(found.in_focus.reshape(rows, columns), np.float32)
+        cells = np.ascontiguousarray(features.cells.reshape(rows * columns, -1))
+        (found,) = self._run("focus.onnx", statistics=cells, content=features.content[None])
+        return np.asarray(found.reshape(rows, columns), np.float32)
 
     def _cells(self, pixels: Bytes) -> Floats:
         return np.asarray(self._run("local.onnx", picture=pixels[None])[0][0], np.float32)
 
     def _judged(self, statistics: Floats, content: Floats) -> Judgement:
         """``content`` of one picture for all places, or of one for each."""
-        repeated = np.ascontiguousarray(np.broadcast_to(content, (len(statistics), content.shape[-1])))
         names = [field.name for field in fields(Judgement)]
-        found = self._sessions["joint.onnx"].run(names, {"statistics": statistics, "content": repeated})
+        given = {"statistics": statistics, "content": np.atleast_2d(content)}
+        found = self._sessions["joint.onnx"].run(names, given)
         values = dict(zip(names, (np.array(value, np.float32) for value in found), strict=True))
         for name in ("score", "damage", "opinion"):
             values[name] = values[name].clip(1, 5)

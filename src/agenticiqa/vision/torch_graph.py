@@ -365,8 +365,9 @@ def _attention(attributes: dict[str, Any], *parts: Any) -> Any:
     from torch.nn import functional
 
     heads, (pictures, places, width) = attributes["num_heads"], parts[0].shape
-    query, key, value = (each.reshape(pictures, places, heads, width // heads).transpose(1, 2) for each in parts)
-    found = functional.scaled_dot_product_attention(query, key, value, scale=attributes["scale"])
+    query, key, value = (each.reshape(pictures, places, heads, width // heads).transpose(1, 2) for each in parts[:3])
+    more = parts[5].to(query.dtype) if len(parts) > 5 else None
+    found = functional.scaled_dot_product_attention(query, key, value, more, scale=attributes["scale"])
     return found.transpose(1, 2).reshape(pictures, places, width)
 
 
@@ -416,6 +417,19 @@ def _gathered(attributes: dict[str, Any], value: Any, places: Any) -> Any:
     return found.reshape([*value.shape[:axis], *places.shape, *value.shape[axis + 1 :]])
 
 
+def _gathered_by_picture(_: dict[str, Any], value: Any, places: Any) -> Any:
+    """``places``: pictures × count × 1, each picture's own."""
+    return value.gather(1, places.expand(-1, -1, value.shape[2]))
+
+
+def _largest(attributes: dict[str, Any], value: Any, count: Any) -> Any:
+    axis, largest = attributes.get("axis", -1), bool(attributes.get("largest", 1))
+    # Equal values in the order that they have, as on a CPU.
+    values, places = value.sort(dim=axis, descending=largest, stable=True)
+    (kept,) = _numbers(count)
+    return values.narrow(axis, 0, kept), places.narrow(axis, 0, kept)
+
+
 def _shape(_: dict[str, Any], value: Any) -> Any:
     import torch
 
@@ -460,16 +474,20 @@ def _divided(_: dict[str, Any], first: Any, second: Any) -> Any:
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
+    "ArgMax": lambda attributes, value: value.argmax(attributes["axis"], keepdim=bool(attributes.get("keepdims", 1))),
     "AveragePool": _pooled, "Cast": _cast, "Clip": _clipped, "Concat": joined, "Constant": _constant,
     "ConstantOfShape": _shape_of_constant, "Conv": _convolved, "DequantizeLinear": _unpacked, "Div": _divided,
-    "Expand": _expanded, "Gather": _gathered, "Gemm": _linear, "LayerNormalization": _normalised,
+    "Expand": _expanded, "Gather": _gathered, "GatherND": _gathered_by_picture,
+    "GatherElements": lambda attributes, value, places: value.gather(attributes["axis"], places),
+    "Gemm": _linear, "LayerNormalization": _normalised,
     "MultiHeadAttention": _attention, "Pair": _pair,
     "ReduceMax": _reduced("amax"), "ReduceMean": _reduced("mean"), "ReduceMin": _reduced("amin"),
     "ReduceSum": _reduced("sum"), "Relu": _on_torch("relu"), "Reshape": _reshaped,
     "Rounded": _rounded, "RoundedLinear": _rounded_linear, "Shape": _shape, "Slice": _sliced,
     "Softmax": lambda attributes, value: value.softmax(attributes.get("axis", -1)),
     "Softplus": lambda _, value: value.float().exp().log1p().where(value < 20, value.float()),
-    "Split": _split, "Squeeze": _squeezed, "Transpose": lambda attributes, value: value.permute(attributes["perm"]),
+    "Split": _split, "Squeeze": _squeezed, "TopK": _largest,
+    "Transpose": lambda attributes, value: value.permute(attributes["perm"]),
     "Unsqueeze": _unsqueezed,
     **{name: _on_torch(own) for name, own in {
         "Add": "add", "Equal": "eq", "Greater": "gt", "Less": "lt", "Log": "log", "MatMul": "matmul",
