@@ -37,6 +37,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "tools" / "metrics"))
 
+from without_avx512 import WITHOUT_AVX512
+
 from agenticiqa.tools.metrics import METRICS, Views
 from pictures import blurred, noisy, scene
 
@@ -46,15 +48,6 @@ SLOW = 2.0
 FAR_BEHIND = 3.0
 PACKAGES = ("opencv-python-headless", "opencv-python", "numpy", "torch", "pyiqa", "piq", "scikit-image", "sewar")
 MORE_PACKAGES = ("ssimulacra2", "psnr_hvsm")
-WITHOUT_AVX512 = {
-    "OPENCV_CPU_DISABLE": "AVX512-SKX",
-    "NPY_DISABLE_CPU_FEATURES": "X86_V4,AVX512_ICL,AVX512_SPR",
-    "OPENBLAS_CORETYPE": "Haswell",
-    "ATEN_CPU_CAPABILITY": "avx2",
-    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-    "ONEDNN_MAX_CPU_ISA": "AVX2",
-}
-"""Read by libraries when they are loaded; one that knows no such feature says so and goes on."""
 SET = ("PSNR", "SSIM", "MS-SSIM", "GMSD", "VSI", "FSIM")
 
 

@@ -10,7 +10,7 @@ the command of an earlier version, which is timed alike on ``batch --measure AIQ
 rates the pictures of a folder on the GPU and on the CPU, and tells how far their scores lie apart. Peers (pyiqa's NIQE
 and BRISQUE with parameters of the right shape, TOPIQ and CLIP-IQA's image network with random weights) decode with
 Pillow and run one picture at a time: as many threads as there are cores, or the GPU. Their weights cannot be had here:
-this is about speed alone.
+this is about speed alone. ``without_avx512.py`` before the command runs all of it as on an older processor.
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def ours(folder: Path, lines: Path, device: Device) -> float:
 
 def earlier(command: str, folder: Path, output: Path) -> float:
     """Timed as ours, by the results that stand in the file."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    # Its own code, not ours; but a runtime that stands in for the installed one (without_avx512.py) is for both.
+    kept = [each for each in paths if each and (Path(each) / "onnxruntime").is_dir()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(kept)}
     running = subprocess.Popen(
         [command, "batch", str(folder), "--measure", "AIQA_NR", "--output", str(output), "--no-cache", "--overwrite"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,

@@ -109,7 +109,7 @@ def _of_each(x: Tensor, places: Tensor) -> Tensor:
 # --- The same as nodes of a graph ---
 
 
-class _Nodes:
+class Nodes:
     """Nodes made one after the other; numbers given to one become constants of the graph."""
 
     def __init__(self, graph: onnx.GraphProto, name: str) -> None:
@@ -142,7 +142,7 @@ class _Nodes:
         return order, self("GatherElements", joins, order, axis=1)
 
 
-class _Graph:
+class MergingInGraph:
     """What :class:`Merging` does, in nodes. Values are joined with their sizes behind them, and times these."""
 
     def __init__(self, counts: Mapping[int, int], places: int, width: int) -> None:
@@ -150,7 +150,7 @@ class _Graph:
         self.counts, self.left, self.width = dict(counts), places, width
         self.sizes, self.into, self.now, self.none = "", "", "", ""
 
-    def joined(self, nodes: _Nodes, number: int, x: str, keys: str) -> str:
+    def joined(self, nodes: Nodes, number: int, x: str, keys: str) -> str:
         count = self.counts[number]
         if self.sizes:
             whole = nodes("Concat", nodes("Mul", x, self.sizes), self.sizes, axis=2)
@@ -178,20 +178,20 @@ class _Graph:
         self.sizes = nodes.part(whole, self.width, self.width + 1, 2)
         return nodes("Div", nodes.part(whole, 0, self.width, 2), self.sizes)
 
-    def laid_out(self, nodes: _Nodes, x: str) -> str:
+    def laid_out(self, nodes: Nodes, x: str) -> str:
         places = nodes.of_each(nodes.part(x, 1, 1 + self.left), self.now)
         return nodes("Concat", nodes.part(x, 0, 1), places, axis=1)
 
-    def _places(self, nodes: _Nodes, order: str, count: int) -> str:
+    def _places(self, nodes: Nodes, order: str, count: int) -> str:
         """Where each place is once the first ``count`` are in this order."""
         moved = nodes("TopK", order, [count], axis=1, largest=0, outputs=2)
         return nodes("Concat", moved, nodes("Add", self.none, np.arange(count, self.left)[None]), axis=1)
 
-    def _in_order(self, nodes: _Nodes, whole: str, order: str, count: int) -> str:
+    def _in_order(self, nodes: Nodes, whole: str, order: str, count: int) -> str:
         some = nodes.of_each(nodes.part(whole, 1, 1 + count), order)
         return nodes("Concat", nodes.part(whole, 0, 1), some, nodes.part(whole, 1 + count, 1 + self.left), axis=1)
 
-    def _join(self, nodes: _Nodes, whole: str, into: str, count: int, targets: int) -> str:
+    def _join(self, nodes: Nodes, whole: str, into: str, count: int, targets: int) -> str:
         kept, end = self.left - targets, 1 + self.left
         self.left -= count
         stay = nodes("Add", self.none, np.arange(self.left)[None])
@@ -211,17 +211,17 @@ def with_merged_places(model: onnx.ModelProto, counts: Mapping[int, int], middle
     """
     graph = model.graph
     position = next(entry for entry in graph.initializer if entry.name == "content.position")
-    merging = _Graph(counts, position.dims[1] - 1, position.dims[2])
+    merging = MergingInGraph(counts, position.dims[1] - 1, position.dims[2])
     attention = {node.name: node for node in graph.node if node.op_type == "MultiHeadAttention"}
     added: dict[str, list[onnx.NodeProto]] = {}
 
-    def behind(result: str, nodes: _Nodes, other: str, readers: list[onnx.NodeProto]) -> None:
+    def behind(result: str, nodes: Nodes, other: str, readers: list[onnx.NodeProto]) -> None:
         """``nodes`` behind what gives ``result``; ``readers`` read ``other``, which they make of it."""
         added[result] = nodes.made
         for node in readers:
             node.input[:] = [other if name == result else name for name in node.input]
 
-    ordered = _Nodes(graph, "/content/ordered")
+    ordered = Nodes(graph, "/content/ordered")
     start = "/content/Add_output_0"
     places = ordered("Gather", start, np.concatenate([[0], 1 + merging.order]), axis=1)
     behind(start, ordered, places, list(graph.node))
@@ -231,14 +231,14 @@ def with_merged_places(model: onnx.ModelProto, counts: Mapping[int, int], middle
         if bias:
             attention[f"{layer}/Attention"].input.extend(["", "", bias])
         if number in counts:
-            nodes, result = _Nodes(graph, f"{layer}/merge"), f"{layer}/Add_output_0"
+            nodes, result = Nodes(graph, f"{layer}/merge"), f"{layer}/Add_output_0"
             joined = merging.joined(nodes, number, result, f"{layer}/key")
             likelier = nodes("Unsqueeze", nodes("Transpose", nodes("Log", merging.sizes), perm=[0, 2, 1]), [1])
             bias = nodes("Expand", likelier, [1, 1, 1 + merging.left, 1 + merging.left])
             behind(result, nodes, joined, list(graph.node))
         result, last = f"{layer}/Add_2_output_0", number == len(attention)
         if merging.now and (last or result == middle):
-            nodes = _Nodes(graph, f"{layer}/laid_out")
+            nodes = Nodes(graph, f"{layer}/laid_out")
             whole = merging.laid_out(nodes, result)
             behind(result, nodes, whole, [node for node in graph.node if last or "tokens/all" in node.output])
     in_order = [each for node in graph.node for each in (node, *added.get(node.output[0], ()))]
