@@ -62,7 +62,9 @@ def test_pictures_seen_where_they_lie(both, pictures):
         assert both[1].judge_all(seen).score[0] == pytest.approx(alone, abs=0.03)
 
 
-@pytest.mark.parametrize("size", [(375, 500), (500, 500), (200, 300), (281, 1024), (40, 33)])
+@pytest.mark.parametrize(
+    "size", [(375, 500), (500, 500), (500, 333), (720, 500), (721, 500), (200, 300), (281, 1024), (40, 33)]
+)
 def test_views_are_those_of_pillow(size):
     pixels = np.random.default_rng(0).integers(0, 256, (2, *size, 3), dtype=np.uint8)
     pillow = [Image.fromarray(each).resize((280, 280), Image.Resampling.BILINEAR) for each in pixels]

@@ -21,6 +21,9 @@ from torch import Tensor
 
 MERGED = {4: 80, 6: 70, 8: 70}
 """How many places the layers of the shipped network join, by the layer's number."""
+NEARER, TURN = 0.0005, 0.002
+"""Of targets as much alike the nearer one is taken (so much for the width of a patch), and of sources those whose turn
+it is (up to so much): flat parts of a view are alike but for the last digits, which must not decide."""
 SHAKEN = 0.003
 """While a network learns, likenesses are moved by so much at random: which places are joined must not matter much."""
 
@@ -33,12 +36,23 @@ def order_of(side: int) -> tuple[np.ndarray, int, int]:
     return np.concatenate(parts), len(parts[1]) + len(parts[2]), len(parts[2])
 
 
+def preferences(side: int) -> np.ndarray:
+    """What is added to the likeness of each place to each, both in the order of :func:`order_of`."""
+    order = order_of(side)[0]
+    row, column = np.divmod(order, side)
+    away = np.hypot(row[:, None] - row, column[:, None] - column)
+    # Fractions of multiples of the golden section: evenly spread, and no two alike.
+    turn = order * (5**0.5 - 1) / 2 % 1
+    return (TURN * turn[:, None] - NEARER * away).astype(np.float32)
+
+
 class Merging:
     """What is decided about the places of some views, and done to them layer by layer."""
 
     def __init__(self, counts: Mapping[int, int], side: int, shaken: float = 0.0) -> None:
         order, self.white, self.last = order_of(side)
         self.counts, self.order, self.shaken = dict(counts), torch.from_numpy(order), shaken
+        self.preferred = torch.from_numpy(preferences(side))
         self.sizes: Tensor | None = None
         self.into, self.now = torch.zeros(0), torch.zeros(0)
 
@@ -60,22 +74,18 @@ class Merging:
         self.sizes = torch.ones_like(x[..., :1], dtype=torch.float32)
         with torch.no_grad():
             keys = F.normalize(keys[:, 1:].float(), dim=-1)
-            order, into = self._ranked(keys[:, : -self.white], keys[:, -self.white :])
-        keys = torch.cat([_of_each(keys, order), keys[:, -self.white :]], 1)
+            alike = keys @ keys.transpose(1, 2) + self.preferred.to(x.device)
+            alike = alike + self.shaken * torch.randn_like(alike) if self.shaken else alike
+            order, into = _ranked(alike[:, : -self.white, -self.white :])
+            some = alike[:, : -self.last, -self.last :]
+            rest = some[:, -(self.white - self.last) :]
+            again, self.into = _ranked(torch.cat([_of_each(some, order[:, count:]), rest], 1))
         found = self._join(self._in_order(x, order), into[:, :count], self.white)
-        order, self.into = self._ranked(keys[:, count : -self.last], keys[:, -self.last :])
-        return self._in_order(found, order)
+        return self._in_order(found, again)
 
     def laid_out(self, x: Tensor) -> Tensor:
         """Every place of the view with the values of the one that it was joined to, in the view's own order."""
         return torch.cat([x[:, :1], _of_each(x[:, 1:], self.now)], 1)
-
-    def _ranked(self, sources: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """The sources, the one most like a target first, and which target each is most like."""
-        alike = sources @ targets.transpose(1, 2)
-        best, joins = (alike + self.shaken * torch.randn_like(alike) if self.shaken else alike).max(-1)
-        order = best.argsort(-1, descending=True)
-        return order, joins.gather(1, order)
 
     def _in_order(self, x: Tensor, order: Tensor) -> Tensor:
         """The first places in this order, the others behind them."""
@@ -100,6 +110,13 @@ class Merging:
         whole = torch.cat([head, stays, second], 1)
         self.sizes = whole[..., -1:]
         return whole[..., :-1] / whole[..., -1:]
+
+
+def _ranked(alike: Tensor) -> tuple[Tensor, Tensor]:
+    """The sources, the one most like a target first, and which target each is most like."""
+    best, joins = alike.max(-1)
+    order = best.argsort(-1, descending=True)
+    return order, joins.gather(1, order)
 
 
 def _of_each(x: Tensor, places: Tensor) -> Tensor:
@@ -134,9 +151,8 @@ class Nodes:
         """Values of these places, each picture's own."""
         return self("GatherND", name, self("Unsqueeze", places, [2]), batch_dims=1)
 
-    def ranked(self, sources: str, targets: str, count: int) -> tuple[str, str]:
-        """As :class:`Merging` ranks them; ``count`` sources."""
-        alike = self("MatMul", sources, self("Transpose", targets, perm=[0, 2, 1]))
+    def ranked(self, alike: str, count: int) -> tuple[str, str]:
+        """As :func:`_ranked`; ``count`` sources."""
         joins = self("ArgMax", alike, axis=2, keepdims=0)
         order = self("TopK", self("ReduceMax", alike, axes=[2], keepdims=0), [count], axis=1, outputs=2)
         return order, self("GatherElements", joins, order, axis=1)
@@ -147,7 +163,7 @@ class MergingInGraph:
 
     def __init__(self, counts: Mapping[int, int], places: int, width: int) -> None:
         self.order, self.white, self.last = order_of(round(places**0.5))
-        self.counts, self.left, self.width = dict(counts), places, width
+        self.counts, self.places, self.left, self.width = dict(counts), places, places, width
         self.sizes, self.into, self.now, self.none = "", "", "", ""
 
     def joined(self, nodes: Nodes, number: int, x: str, keys: str) -> str:
@@ -163,16 +179,16 @@ class MergingInGraph:
                 nodes("Div", keys, lengths),
                 nodes("Add", nodes("Sub", lengths, lengths), np.ones(1, np.float32)),
             )
-            first, second = nodes.part(unit, 1, 1 + black), nodes.part(unit, 1 + black, 1 + self.left)
-            order, into = nodes.ranked(first, second, black)
+            order, into = nodes.ranked(self._alike(nodes, unit, self.white), black)
             # Zeros of as many pictures as there are, and numbers added to them.
             self.none = nodes("Sub", nodes.part(order, 0, 1), nodes.part(order, 0, 1))
+            later = self._alike(nodes, unit, self.last)
             self.now = nodes("Gather", self._places(nodes, order, black), self.order.argsort(), axis=1)
             whole = self._in_order(nodes, nodes("Concat", x, ones, axis=2), order, black)
             whole = self._join(nodes, whole, nodes.part(into, 0, count), count, self.white)
-            left = nodes.of_each(first, nodes.part(order, count, black))
-            left = nodes("Concat", left, nodes.part(second, 0, self.white - self.last), axis=1)
-            order, self.into = nodes.ranked(left, nodes.part(second, self.white - self.last, self.white), rest)
+            again = nodes("Add", self.none, np.arange(black, self.white + black - self.last)[None])
+            again = nodes("Concat", nodes.part(order, count, black), again, axis=1)
+            order, self.into = nodes.ranked(nodes.of_each(later, again), rest)
             self.now = nodes("GatherElements", self._places(nodes, order, rest), self.now, axis=1)
             whole = self._in_order(nodes, whole, order, rest)
         self.sizes = nodes.part(whole, self.width, self.width + 1, 2)
@@ -181,6 +197,13 @@ class MergingInGraph:
     def laid_out(self, nodes: Nodes, x: str) -> str:
         places = nodes.of_each(nodes.part(x, 1, 1 + self.left), self.now)
         return nodes("Concat", nodes.part(x, 0, 1), places, axis=1)
+
+    def _alike(self, nodes: Nodes, unit: str, targets: int) -> str:
+        """How much each place is like each of the last ones, before any is joined."""
+        first, last = 1 + self.places - targets, 1 + self.places
+        turned = nodes("Transpose", nodes.part(unit, first, last), perm=[0, 2, 1])
+        alike = nodes("MatMul", nodes.part(unit, 1, first), turned)
+        return nodes("Add", alike, preferences(round(self.places**0.5))[None, :-targets, -targets:])
 
     def _places(self, nodes: Nodes, order: str, count: int) -> str:
         """Where each place is once the first ``count`` are in this order."""

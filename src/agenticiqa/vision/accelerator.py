@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import PIL
 
 from agenticiqa.errors import MissingExtraError
 from agenticiqa.vision.network import (
@@ -205,17 +206,27 @@ PRECISION = 22
 """Pillow's factors are whole numbers of so many bits behind the point …"""
 LOW = 11
 """… half of which a float multiplies and sums without an error."""
+DOWN_FIRST = int(PIL.__version__.partition(".")[0]) >= 13
 
 
 def squeezed(pictures: Tensor, side: int) -> Tensor:
-    """N×H×W×3 bytes as squares, to the digit as Pillow's bilinear filter makes them: across, then down.
+    """N×H×W×3 bytes as squares, to the digit as Pillow's bilinear filter makes them.
 
-    (From version 13 on Pillow begins downwards where a picture is tall: one level up or down here and there.)
+    It goes across, then down; from version 13 on it begins downwards where that way drops more than twice as much.
     """
-    across, down = (_factors(length, side, str(pictures.device)) for length in reversed(pictures.shape[1:3]))
-    high, low = (pictures.permute(0, 3, 1, 2).float() @ across.T).split(side, -1)
-    high, low = (down @ _as_bytes(high, low)).split(side, -2)
-    return _as_bytes(high, low).byte().permute(0, 2, 3, 1)
+    height, width = pictures.shape[1:3]
+    across, down = (_factors(length, side, str(pictures.device)) for length in (width, height))
+    planes = pictures.permute(0, 3, 1, 2).float()
+    if DOWN_FIRST and height > side and height - side > 2 * (width - side):
+        planes = _resized(down, planes, side).transpose(2, 3)
+        return _resized(across, planes, side).byte().permute(0, 3, 2, 1)
+    planes = _resized(across, planes.transpose(2, 3), side).transpose(2, 3)
+    return _resized(down, planes, side).byte().permute(0, 2, 3, 1)
+
+
+def _resized(factors: Tensor, planes: Tensor, side: int) -> Tensor:
+    """Along the third axis, from sums with both halves of the factors."""
+    return _as_bytes(*(factors @ planes).split(side, -2))
 
 
 def _as_bytes(high: Tensor, low: Tensor) -> Tensor:
