@@ -29,8 +29,8 @@ WITHOUT_AVX512 = {
 ANSWERS = {
     # xor ecx, ecx; xgetbv: the state of registers that the system keeps. Then: that of AVX and no more.
     b"\x31\xc9\x0f\x01\xd0": b"\x31\xc9\xb0\x06\x90",
-    # cpuid; test al, 16: whether there is AVX-VNNI. Then: nothing of the kind.
-    b"\x0f\xa2\xa8\x10": b"\x31\xc0\xa8\x10",
+    # mov eax, 7; mov ecx, 1; cpuid: whether there is AVX-VNNI and its like. Then: a leaf that tells of nothing.
+    b"\xb8\x07\0\0\0\xb9\x01\0\0\0\x0f\xa2": b"\xb8\x07\0\0\0\xb9\x7f\0\0\0\x0f\xa2",
 }
 
 
