@@ -56,7 +56,7 @@ def measured(more: Path, data: Path) -> list[str]:
 
 
 def fresh(more: Path, data: Path, turns: tuple[int, ...] = (1,)) -> list[str]:
-    """Rated pictures that no look has learnt from or was chosen by; those of turn 0 were used up on version 2.8."""
+    """Rated pictures that no look has learnt from or was chosen by; turns 0 and 1 were used up on 2.8 and 2.9."""
     shares, others = LEARNT_ONE_OF, set(measured(more, data))
     return sorted(
         name for name in ratings(more, data)
