@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 import torch
 from onnx import TensorProto, helper
-from training.embedded.merging import Merging, MergingInGraph, Nodes
+from training.embedded.merging import Merging, MergingInGraph, Nodes, Places
 
 COUNTS = {1: 10, 2: 8, 3: 6}
 SIDE, WIDTH, PICTURES = 8, 24, 3
@@ -30,7 +30,7 @@ def graph_of_merging() -> onnx.ModelProto:
 def test_nodes_join_the_places_that_the_network_joins():
     torch.manual_seed(3)
     x, keys = torch.randn(2, PICTURES, 1 + SIDE**2, WIDTH)
-    merging = Merging(COUNTS, SIDE)
+    merging = Merging(COUNTS, Places(SIDE))
     found, known = merging.begun(x), merging.begun(keys)
     for number in COUNTS:
         found = merging.joined(number, found + found, known)
@@ -43,7 +43,7 @@ def test_nodes_join_the_places_that_the_network_joins():
 def test_a_joined_place_is_the_mean_of_those_it_stands_for():
     torch.manual_seed(4)
     x, keys = torch.randn(2, PICTURES, 1 + SIDE**2, WIDTH)
-    merging = Merging({1: 10}, SIDE)
+    merging = Merging({1: 10}, Places(SIDE))
     whole = merging.laid_out(merging.joined(1, merging.begun(x), merging.begun(keys)))
     # Every place now has the value of its group; means of all places stay, those of the one that is no place too.
     torch.testing.assert_close(whole[:, 1:].mean(1), x[:, 1:].mean(1))

@@ -5,7 +5,7 @@
     python -m training.embedded.compare_looks figures FIRST.npz OTHER.npz ... --more MORE --data SHARED
     python -m training.embedded.compare_looks order --more MORE [--scenes 200] [--out FILE]
 
-``WEIGHTS`` holds content.onnx and local.onnx. ``--mirrored`` looks at the mirror image too, as versions up to 2.5 did.
+``WEIGHTS`` holds content.onnx and local.onnx. ``--mirrored`` looks at every mirror image, as versions up to 2.5 did.
 ``--statistics`` takes what the local network saw from another look whose local network is the same. The pictures are
 those that no look was taught on: of ``look_lessons.measured`` half choose between looks and the other half reports;
 ``look_lessons.fresh`` is for one last look, when everything is settled (``--fresh``; it chooses nothing).
@@ -29,7 +29,7 @@ from training.embedded.look_lessons import fresh, measured
 from training.embedded.opinions import CHAINS, FALL, LEARNT, NEVER, RISE, held_scene, ratings
 from training.embedded.see_copies import COPIES, made, seed_of
 
-from agenticiqa.vision.network import Vision, load_vision, open_session, prepared
+from agenticiqa.vision.network import Vision, has_few_cells, load_vision, open_session, prepared
 
 Values = npt.NDArray[Any]
 ROUNDS = 300
@@ -48,14 +48,13 @@ def see(given: argparse.Namespace) -> None:
 
     def seen(name: str) -> tuple[Values, Values]:
         pixels = np.asarray(Image.open(file_of(name, given.more, given.data)).convert("RGB"))
-        found = []
-        for turned in (pixels, pixels[:, ::-1])[: 1 + given.mirrored]:
-            ready = prepared(np.ascontiguousarray(turned), int(vision.about["view"]), int(vision.about["cell"]))
-            shown = content.run(None, {"view": ready.view[None]})[0][0]
-            statistics = known[name] if known else local.run(None, {"picture": ready.whole[None]})[0][0].mean((0, 1))
-            found.append((shown, statistics))
-        shown, statistics = (np.mean(each, axis=0) for each in zip(*found, strict=True))
-        return shown, statistics
+        looks = [prepared(np.ascontiguousarray(turned), int(vision.about["view"]), int(vision.about["cell"]))
+                 for turned in (pixels, pixels[:, ::-1])]  # fmt: skip
+        few = has_few_cells(*looks[0].whole.shape[:2], int(vision.about["cell"]))
+        shown = [content.run(None, {"view": look.view[None]})[0][0] for look in looks[: 1 + given.mirrored]]
+        statistics = [known[name]] if known else [local.run(None, {"picture": look.whole[None]})[0][0].mean((0, 1))
+                                                  for look in looks[: 1 + (given.mirrored or few)]]  # fmt: skip
+        return np.mean(shown, axis=0), np.mean(statistics, axis=0)
 
     with ThreadPoolExecutor(given.threads) as threads:
         rows = list(threads.map(seen, names))

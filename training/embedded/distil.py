@@ -1,15 +1,12 @@
 """Teach a content network what another one sees of a view and of its mirror image, on the mean.
 
-    python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 12.5] [--grids 20]
-        [--whole] [--start CONTENT.onnx]
+    python -m training.embedded.distil --weights WEIGHTS --views FOLDER --out RUN [--minutes 20] [--grid 20]
 
 ``FOLDER`` holds views*.tar as ``look_lessons`` makes them: whole pictures of 280×280 pixels; of those whose name begins
 with "e" it is only asked how close the student came. ``WEIGHTS`` is a folder with content.onnx and local.onnx in 32
 bits and the shipped joint.onnx. A student learns also what the heads say beside the statistics of the view. It sees
-with one look what two looks saw, and joins places that look alike (:mod:`training.embedded.merging`), unless
-``--whole`` leaves them apart. With fewer and larger patches than the teacher's 20 along a side it costs less still, and
-sees less.
-``--start`` goes on from a student that ``quicken`` has rewritten, instead of the teacher's own weights.
+with one look what two looks saw, and joins places that look alike (:mod:`training.embedded.merging`). With fewer and
+larger patches than the teacher's 20 along a side it costs less still, and sees less.
 """
 
 from __future__ import annotations
@@ -24,10 +21,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F  # noqa: N812
-from onnx import numpy_helper
 from PIL import Image
 from torch import Tensor, nn
 from training.embedded.merging import MERGED
@@ -41,14 +36,14 @@ HEADS = {"content": 256, "flaw_content": 192}
 """First layers behind the content, and how many values each makes of it."""
 SAID = ("score", "damage", "opinion", "trust", "levels", "severities", "flaws", "sorts", "generated")
 """What the heads say, as far as it is taught."""
-LEAST_FACTOR = 0.01
-"""Factors nearer to zero than this are not divided by."""
 PLAIN = 0.4
 """Share of views that are shown as they are."""
-TAUGHT = 0.65
-"""… mixed with those of the beginning, of which the rest is: it is nearer to the teacher on views it has not learnt."""
+TAUGHT = (0.65, 0.8, 1.0)
+"""… mixed with those of the beginning, of which the rest is: so much of them as serves views best that it is asked."""
 WARMING = 50
 """So many steps pass before the rate is whole."""
+SNAPSHOT = 4.0
+"""So many minutes between one snapshot and the next."""
 MEMORY = 0.99
 """What is kept is the mean of the weights over the last steps: so much of it stays at each …"""
 
@@ -66,30 +61,6 @@ def student_of(teacher: Content, grid: int, merged: Mapping[int, int]) -> Conten
     places = F.interpolate(places, (grid, grid), mode="bicubic", antialias=True)
     own["position"] = torch.cat([position[:, :1], places.permute(0, 2, 3, 1).flatten(1, 2)], 1)
     student.load_state_dict(own)
-    for layer in student.layers:
-        layer.drop = 0.0
-    return student
-
-
-def student_from(file: Path, teacher: Content, merged: Mapping[int, int]) -> Content:
-    """A student as it was shipped; the factors behind its matrices are taken out again, as the teacher has them."""
-    graph = onnx.load(str(file)).graph
-    values = {entry.name: numpy_helper.to_array(entry) for entry in graph.initializer}
-    state = {name.removeprefix("content."): value.astype(np.float32) for name, value in values.items()
-             if name.startswith("content.")}  # fmt: skip
-    for node in graph.node:
-        if node.op_type == "MatMulInteger":
-            layer = node.name.removeprefix("/content/").removesuffix("/MatMul/Sum").replace("/", ".")
-            weight = node.input[1].removesuffix("/int8")
-            state[f"{layer}.weight"] = (values[node.input[1]].astype(np.float32) * values[f"{weight}/step"]).T
-    for name, factor in teacher.state_dict().items():
-        if name.rpartition(".")[2] in ("scale1", "scale2"):
-            kept = torch.where(factor.abs() < LEAST_FACTOR, torch.full_like(factor, LEAST_FACTOR), factor).numpy()
-            layer = name.replace("scale1", "out").replace("scale2", "fc2")
-            state |= {name: kept, f"{layer}.weight": state[f"{layer}.weight"] / kept[:, None],
-                      f"{layer}.bias": state[f"{layer}.bias"] / kept}  # fmt: skip
-    student = Content(round((state["position"].shape[1] - 1) ** 0.5), merged)
-    student.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in state.items()})
     for layer in student.layers:
         layer.drop = 0.0
     return student
@@ -160,6 +131,7 @@ class Lesson(nn.Module):
         self.joint = TorchGraph((folder / "joint.onnx").read_bytes(), device)
         self.known = {name: value.clone() for name, value in self.joint.known.items()}
         self.moments: dict[str, Tensor] = {}
+        self.looks = self.teacher.seen
         self.to(device)
 
     @torch.no_grad()
@@ -177,7 +149,7 @@ class Lesson(nn.Module):
     @torch.no_grad()
     def targets(self, views: Tensor, statistics: Tensor) -> dict[str, Tensor]:
         with torch.autocast(views.device.type, torch.bfloat16):
-            (content, tokens), (other, turned) = self.teacher.seen(views), self.teacher.seen(views.flip(3))
+            (content, tokens), (other, turned) = self.looks(views), self.looks(views.flip(3))
         grid = (len(views), self.teacher.side, self.teacher.side, 2 * WIDTH)
         places = (tokens.float().reshape(grid) + turned.float().reshape(grid).flip(2)) / 2
         content = (content.float() + other.float()) / 2
@@ -218,6 +190,12 @@ def asked_about(lesson: Lesson, see: object, views: Tensor, statistics: Tensor) 
     return {name: round(value, 4) for name, value in sums.items()}
 
 
+def save(student: Content, values: list[Tensor], out: Path) -> None:
+    names = [name for name, _ in student.named_parameters()]
+    state = {name: value.detach().cpu().numpy().astype(np.float16) for name, value in zip(names, values, strict=True)}
+    np.savez(out / "student.npz", **state)
+
+
 def run(arguments: argparse.Namespace) -> None:
     torch.manual_seed(0)
     torch.set_float32_matmul_precision("high")
@@ -234,21 +212,16 @@ def run(arguments: argparse.Namespace) -> None:
     lesson.measure({name: torch.cat([each[name] for each in found]) for name in found[0]})
     del found
     print("teacher without its mirror image:", asked_about(lesson, lesson.teacher.seen, asked, of_asked), flush=True)
-    teacher = lesson.teacher.cpu()
-    merged = {} if arguments.whole else MERGED
-    students = [student_from(arguments.start, teacher, merged)] if arguments.start \
-        else [student_of(teacher, grid, merged) for grid in arguments.grids]  # fmt: skip
-    students = [one.to(device) for one in students]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    student = student_of(lesson.teacher.cpu(), arguments.grid, MERGED).to(device)
     lesson.to(device)
-    for one in students:
-        print(one.side, "untaught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
-    beginnings, means = ([[value.detach().clone() for value in one.parameters()] for one in students] for _ in range(2))
-    optimisers = [torch.optim.AdamW(one.parameters(), lr=arguments.rate, weight_decay=0.02) for one in students]
-    see = [one.seen for one in students]
+    print("untaught:", asked_about(lesson, student.eval().seen, asked, of_asked), flush=True)
+    parameters, see = list(student.parameters()), student.train().seen
+    begun, mean = ([value.detach().clone() for value in parameters] for _ in range(2))
+    optimiser = torch.optim.AdamW(parameters, lr=arguments.rate, weight_decay=0.02)
     if arguments.compile:
-        see = [torch.compile(each, dynamic=False) for each in see]
-        lesson.teacher.seen = torch.compile(lesson.teacher.seen, dynamic=False)  # type: ignore[method-assign]
-    started, step, told = time.monotonic(), 0, 0.0
+        see, lesson.looks = (torch.compile(each, dynamic=False) for each in (see, lesson.looks))
+    started, step, told, saved = time.monotonic(), 0, 0.0, 0.0
     while (spent := (time.monotonic() - started) / 60) < arguments.minutes:
         chosen = torch.randint(len(views), (BATCH,), device=device)
         plain, rest = chosen.split([int(PLAIN * BATCH), BATCH - int(PLAIN * BATCH)])
@@ -257,34 +230,36 @@ def run(arguments: argparse.Namespace) -> None:
         batch = torch.cat([torch.where(turned, simple.flip(3), simple), varied(views[rest])])
         statistics = known[chosen]
         targets = lesson.targets(batch, statistics)
-        share = spent / arguments.minutes
-        for number, optimiser in enumerate(optimisers):
-            for group in optimiser.param_groups:
-                group["lr"] = arguments.rate * min(1.0, step / WARMING) * (1 + np.cos(np.pi * share)) / 2
-            with torch.autocast(device, torch.bfloat16):
-                content, tokens = see[number](batch)
-            parts = lesson.distances(content.float(), tokens.float(), targets, statistics)
-            optimiser.zero_grad(set_to_none=True)
-            loss_of(parts).backward()
-            nn.utils.clip_grad_norm_(students[number].parameters(), 1.0)
-            optimiser.step()
-            share_of_new = 1 - min(MEMORY, step / (step + 9))
-            now = [value.detach() for value in students[number].parameters()]
-            torch._foreach_lerp_(means[number], now, share_of_new)
+        for group in optimiser.param_groups:
+            share = (1 + np.cos(np.pi * spent / arguments.minutes)) / 2
+            group["lr"] = arguments.rate * min(1.0, step / WARMING) * share
+        with torch.autocast(device, torch.bfloat16):
+            content, tokens = see(batch)
+        parts = lesson.distances(content.float(), tokens.float(), targets, statistics)
+        optimiser.zero_grad(set_to_none=True)
+        loss_of(parts).backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimiser.step()
+        torch._foreach_lerp_(mean, [value.detach() for value in parameters], 1 - min(MEMORY, step / (step + 9)))
         step += 1
+        if spent - saved > SNAPSHOT:
+            saved = spent
+            save(student, mean, arguments.out)
         if spent - told > 0.5 or step == 3:
             told = spent
             said = {name: round(value.item(), 4) for name, value in parts.items()}
             print(f"{spent:.2f} min, step {step}:", json.dumps(said), flush=True)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    for one, begun, mean in zip(students, beginnings, means, strict=True):
-        one.eval()
-        print(one.side, "taught, last step:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
+    lesson.looks = lesson.teacher.seen
+    student.eval()
+    best = np.inf
+    for share in TAUGHT:
         with torch.no_grad():
-            torch._foreach_copy_(list(one.parameters()), torch._foreach_lerp(begun, mean, TAUGHT))
-        print(one.side, "taught:", asked_about(lesson, one.seen, asked, of_asked), flush=True)
-        state = {name: value.cpu().numpy().astype(np.float16) for name, value in one.state_dict().items()}
-        np.savez(arguments.out / f"student{one.side}.npz", **state)
+            torch._foreach_copy_(parameters, torch._foreach_lerp(begun, mean, share))
+        found = asked_about(lesson, student.seen, asked, of_asked)
+        print(f"{share} of what {step} steps taught:", found, flush=True)
+        if found["score"] < best:
+            best = found["score"]
+            save(student, parameters, arguments.out)
 
 
 def main() -> None:
@@ -292,11 +267,9 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--views", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=12.5)
-    parser.add_argument("--rate", type=float, default=3e-5)
-    parser.add_argument("--grids", type=int, nargs="+", default=[20])
-    parser.add_argument("--whole", action="store_true")
-    parser.add_argument("--start", type=Path)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--rate", type=float, default=5e-5)
+    parser.add_argument("--grid", type=int, default=20)
     parser.add_argument("--compile", action="store_true")
     run(parser.parse_args())
 

@@ -55,8 +55,8 @@ def measured(more: Path, data: Path) -> list[str]:
     )  # fmt: skip
 
 
-def fresh(more: Path, data: Path, turns: tuple[int, ...] = (1,)) -> list[str]:
-    """Rated pictures that no look has learnt from or was chosen by; turns 0 and 1 were used up on 2.8 and 2.9."""
+def fresh(more: Path, data: Path, turns: tuple[int, ...] = (2,)) -> list[str]:
+    """Rated pictures that no look learnt from or was chosen by; turns 0 and 1 were so for versions 2.8 and 2.9."""
     shares, others = LEARNT_ONE_OF, set(measured(more, data))
     return sorted(
         name for name in ratings(more, data)
@@ -67,7 +67,7 @@ def fresh(more: Path, data: Path, turns: tuple[int, ...] = (1,)) -> list[str]:
 
 def lessons(more: Path, data: Path, rounds: int = 1) -> list[tuple[str, str]]:
     """(path, operation) of every view; each round after the first damages photographs and scenes once more."""
-    left_out = {*measured(more, data), *fresh(more, data, (0, 1))}
+    left_out = {*measured(more, data), *fresh(more, data, (0, 1, 2))}
     rated = [name for name in ratings(more, data) if name.partition("/")[0] in LEARNT_ONE_OF and name not in left_out]
     plain = [str(more / name) for name in rated]
     photos = [str(data / "photos" / name) for name in splits.load()["photos"]["train"]]

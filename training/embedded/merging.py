@@ -17,7 +17,7 @@ import onnx
 import torch
 import torch.nn.functional as F  # noqa: N812
 from onnx import helper, numpy_helper
-from torch import Tensor
+from torch import Tensor, nn
 
 MERGED = {4: 80, 6: 70, 8: 70}
 """How many places the layers of the shipped network join, by the layer's number."""
@@ -46,21 +46,32 @@ def preferences(side: int) -> np.ndarray:
     return (TURN * turn[:, None] - NEARER * away).astype(np.float32)
 
 
+class Places(nn.Module):
+    """What :func:`order_of` and :func:`preferences` give for one grid."""
+
+    order: Tensor
+    preferred: Tensor
+
+    def __init__(self, side: int) -> None:
+        super().__init__()
+        order, self.white, self.last = order_of(side)
+        self.register_buffer("order", torch.from_numpy(order), persistent=False)
+        self.register_buffer("preferred", torch.from_numpy(preferences(side)), persistent=False)
+
+
 class Merging:
     """What is decided about the places of some views, and done to them layer by layer."""
 
-    def __init__(self, counts: Mapping[int, int], side: int, shaken: float = 0.0) -> None:
-        order, self.white, self.last = order_of(side)
-        self.counts, self.order, self.shaken = dict(counts), torch.from_numpy(order), shaken
-        self.preferred = torch.from_numpy(preferences(side))
+    def __init__(self, counts: Mapping[int, int], places: Places, shaken: float = 0.0) -> None:
+        self.counts, self.order, self.preferred, self.shaken = counts, places.order, places.preferred, shaken
+        self.white, self.last = places.white, places.last
         self.sizes: Tensor | None = None
         self.into, self.now = torch.zeros(0), torch.zeros(0)
 
     def begun(self, x: Tensor) -> Tensor:
         """``x`` (N×1+P×width, the first of them no place) in the order of :func:`order_of`."""
-        order = self.order.to(x.device)
-        self.now = order.argsort().expand(len(x), -1)
-        return torch.cat([x[:, :1], x[:, 1:][:, order]], 1)
+        self.now = self.order.argsort().expand(len(x), -1)
+        return torch.cat([x[:, :1], x[:, 1:][:, self.order]], 1)
 
     def joined(self, number: int, x: Tensor, keys: Tensor) -> Tensor:
         """Behind the attention of layer ``number``."""
@@ -74,7 +85,7 @@ class Merging:
         self.sizes = torch.ones_like(x[..., :1], dtype=torch.float32)
         with torch.no_grad():
             keys = F.normalize(keys[:, 1:].float(), dim=-1)
-            alike = keys @ keys.transpose(1, 2) + self.preferred.to(x.device)
+            alike = keys @ keys.transpose(1, 2) + self.preferred
             alike = alike + self.shaken * torch.randn_like(alike) if self.shaken else alike
             order, into = _ranked(alike[:, : -self.white, -self.white :])
             some = alike[:, : -self.last, -self.last :]

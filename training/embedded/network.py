@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 from training.embedded.kinds import CATEGORY_INDEX, KINDS
-from training.embedded.merging import SHAKEN, Merging
+from training.embedded.merging import SHAKEN, Merging, Places
 from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS, SORTS
 
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
@@ -163,6 +163,7 @@ class Content(nn.Module):
         border = grid * self.patch - VIEW
         places = torch.arange(-(border // 2), VIEW + border - border // 2).abs()
         self.register_buffer("places", torch.minimum(places, 2 * (VIEW - 1) - places), persistent=False)
+        self.joining = Places(grid)
         self.patches = nn.Conv2d(3, WIDTH, self.patch, self.patch)
         self.cls = nn.Parameter(torch.zeros(1, 1, WIDTH))
         self.position = nn.Parameter(torch.zeros(1, 1 + self.side**2, WIDTH))
@@ -180,7 +181,7 @@ class Content(nn.Module):
             x = x[:, :, self.places][:, :, :, self.places]
         y = self.patches((x - self.mean) / self.deviation).flatten(2).transpose(1, 2)
         y = torch.cat([self.cls.expand(y.shape[0], -1, -1), y], 1) + self.position
-        merging = Merging(self.merged, self.side, SHAKEN * self.training) if self.merged else None
+        merging = Merging(self.merged, self.joining, SHAKEN * self.training) if self.merged else None
         y = merging.begun(y) if merging else y
         middle = y
         for number, layer in enumerate(self.layers, start=1):
