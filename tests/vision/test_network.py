@@ -78,6 +78,11 @@ def test_mirroring_changes_little(vision, photograph):
     assert one == pytest.approx(other, abs=0.1)
 
 
+def test_small_pictures_are_seen_with_their_mirror_images(vision, scene):
+    cells, turned = (vision.look(np.ascontiguousarray(each)).cells for each in (scene, scene[:, ::-1]))
+    assert cells == pytest.approx(turned[:, ::-1], abs=1e-6)
+
+
 @pytest.mark.hard
 def test_pictures_seen_together_are_seen_as_if_alone(vision, photograph):
     sizes = ((200, 300), (200, 300), (640, 900), (700, 1200))

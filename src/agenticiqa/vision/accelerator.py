@@ -26,6 +26,7 @@ from agenticiqa.vision.network import (
     Floats,
     Prepared,
     Vision,
+    has_few_cells,
     load_vision,
     loaded_once,
 )
@@ -102,7 +103,7 @@ class BatchVision(Vision):
         for places, pixels in self._on_device([(each.whole, each.size) for each in pictures]):
             height, width = pictures[places[0]].size
             views[places] = squeezed(pixels[:, :height, :width], side)
-            wholes.append((places, self._local(pixels)))
+            wholes.append((places, self._whole(pixels)))
         farther = [(place, each.farther) for place, each in enumerate(pictures) if each.farther is not None]
         windows = [(place, window) for place, each in enumerate(pictures) for window in each.windows]
         scales = [each.scale for each in pictures]
@@ -114,11 +115,11 @@ class BatchVision(Vision):
 
         cell, (height, width) = int(self.about["cell"]), pictures.shape[1:3]
 
-        def cells_of(some: Tensor) -> Tensor:
+        def padded(some: Tensor) -> Tensor:
             for axis in (1, 2):
                 missing = -some.shape[axis] % cell
                 some = joined({"axis": axis}, some, some.flip(axis).narrow(axis, 0, missing)) if missing else some
-            return self._local(some.byte())
+            return some.byte()
 
         longer = max(height, width)
         farther: dict[int, Floats] = {}
@@ -126,8 +127,8 @@ class BatchVision(Vision):
             size = (max(1, round(height * FAR / longer)), max(1, round(width * FAR / longer)))
             planes = pictures.permute(0, 3, 1, 2).float()
             found = functional.interpolate(planes, size, mode="bicubic", antialias=True).round().clamp(0, 255)
-            farther = dict(enumerate(on_host(_means(cells_of(found.byte().permute(0, 2, 3, 1))))[0]))
-        wholes = [(list(range(len(pictures))), cells_of(pictures))]
+            farther = dict(enumerate(on_host(_means(self._local(padded(found.byte().permute(0, 2, 3, 1)))))[0]))
+        wholes = [(list(range(len(pictures))), self._whole(padded(pictures)))]
         views = squeezed(pictures, int(self.about["view"]))
         return self._features(views, wholes, [1.0] * len(pictures), farther, {})
 
@@ -182,6 +183,14 @@ class BatchVision(Vision):
             for place, mean in zip(places, means, strict=True):
                 found[pieces[place][0]].append(mean)
         return {place: np.asarray(np.mean(some, 0, np.float64), np.float32) for place, some in found.items()}
+
+    def _whole(self, pictures: Tensor) -> Tensor:
+        """Cells of whole pictures; of small ones as seen with their mirror images."""
+        found = self._local(pictures)
+        height, width = pictures.shape[1:3]
+        if not has_few_cells(height, width, int(self.about["cell"])):
+            return found
+        return (found + self._local(pictures.flip(2)).flip(2)) / 2
 
     def _local(self, pictures: Tensor) -> Tensor:
         found: list[Tensor] = self._sessions["local.onnx"].tensors({"picture": pictures})

@@ -129,6 +129,8 @@ LONGEST = 1024
 """Pictures with a longer side are large: seen reduced as a whole, and in a few native windows."""
 FAR, FAR_FROM = 512, 768
 """Pictures whose longer side is above the second number are also seen reduced to the first: as in training."""
+FEW_CELLS = 128
+"""Pictures of no more cells are seen with their mirror images, which leaves less to chance where there is little."""
 WINDOW = 256
 WINDOW_PLACES = ((2, 2), (2, 4), (4, 2), (4, 4))
 """Middles of the windows at native resolution, in sixths of height and width."""
@@ -235,6 +237,10 @@ def prepared(picture: Bytes, side: int | None, cell: int) -> Prepared:
     )
 
 
+def has_few_cells(height: int, width: int, cell: int) -> bool:
+    return height * width <= FEW_CELLS * cell * cell
+
+
 class Vision:
     """The loaded model. Safe to use from several threads."""
 
@@ -264,8 +270,10 @@ class Vision:
         if picture.view is None:
             raise ValueError("a picture is prepared with a view for the CPU")
         content, tokens = self._run("content.onnx", view=picture.view[None])
+        height, width = picture.whole.shape[:2]
+        few = has_few_cells(height, width, int(self.about["cell"]))
         return Features(
-            cells=self._cells(picture.whole),
+            cells=self._cells(picture.whole, mirrored=few),
             content=content[0],
             tokens=tokens[0],
             scale=picture.scale,
@@ -324,8 +332,11 @@ class Vision:
         (found,) = self._run("focus.onnx", statistics=cells, content=features.content[None])
         return np.asarray(found.reshape(rows, columns), np.float32)
 
-    def _cells(self, pixels: Bytes) -> Floats:
-        return np.asarray(self._run("local.onnx", picture=pixels[None])[0][0], np.float32)
+    def _cells(self, pixels: Bytes, *, mirrored: bool = False) -> Floats:
+        """Statistics of each cell; ``mirrored``: means of what is seen of the picture and of its mirror image."""
+        looks = np.stack([pixels, pixels[:, ::-1]]) if mirrored else pixels[None]
+        found = np.asarray(self._run("local.onnx", picture=looks)[0], np.float32)
+        return np.asarray((found[0] + found[1, :, ::-1]) / 2 if mirrored else found[0], np.float32)
 
     def _judged(self, statistics: Floats, content: Floats) -> Judgement:
         """``content`` of one picture for all places, or of one for each."""
