@@ -142,8 +142,11 @@ def differences(folder: Path) -> dict[str, float]:
 
 def peers(device: str) -> dict[str, Callable[[Any], Any]]:
     """Networks and metrics by name; those that cannot be made here are left out, with the reason."""
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        print(f"  peers are left out: {error} (pip install '.[pyiqa]')", file=sys.stderr)
+        return {}
     _import_torchvision()
     found: dict[str, Callable[[Any], Any]] = {}
 
