@@ -91,7 +91,7 @@ def noisy(number: int) -> bytes:
     return encoded(np.random.default_rng(number).integers(0, 255, (72, 96, 3), np.uint8))
 
 
-MANY = [(f"{number}.png", noisy(number)) for number in range(8)] + [("copy of 0.png", noisy(0))]
+MANY = [(f"{number}.png", noisy(number)) for number in range(24)] + [("copy of 0.png", noisy(0))]
 
 
 def told(client: httpx.Client, audit: dict[str, Any]) -> dict[str, dict[str, Any]]:
