@@ -40,6 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "tools" /
 from without_avx512 import WITHOUT_AVX512
 
 from agenticiqa.tools.metrics import METRICS, Views
+from agenticiqa.tools.pyiqa_adapter import import_torchvision
 from pictures import blurred, noisy, scene
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -58,14 +59,8 @@ def torch_peers(test: np.ndarray, reference: np.ndarray, threads: int) -> dict[s
     except ImportError:
         return found
     torch.set_num_threads(threads)
-    try:
-        import torchvision  # noqa: F401
-    except (ImportError, RuntimeError):
-        # One built for another torch: pyiqa imports it, but needs none of its operators here.
-        shape = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-        for name in ("nms", "qnms"):
-            with contextlib.suppress(RuntimeError):
-                torch.library.define(f"torchvision::{name}", shape)
+    with contextlib.suppress(ImportError):
+        import_torchvision()
     x, y = (torch.from_numpy(np.ascontiguousarray(p.transpose(2, 0, 1)))[None] for p in (test, reference))
 
     def add(name: str, peer: str, function: Callable[..., object], *arguments: object) -> None:

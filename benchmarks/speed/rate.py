@@ -35,7 +35,7 @@ from PIL import Image
 
 from agenticiqa.batch.rating_run import RatingRequest, run_rating
 from agenticiqa.batch.runner import Tally
-from agenticiqa.tools.pyiqa_adapter import _import_torchvision
+from agenticiqa.tools.pyiqa_adapter import import_torchvision
 from agenticiqa.vision.accelerator import Device
 
 PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
@@ -147,7 +147,7 @@ def peers(device: str) -> dict[str, Callable[[Any], Any]]:
     except ImportError as error:
         print(f"  peers are left out: {error} (pip install '.[pyiqa]')", file=sys.stderr)
         return {}
-    _import_torchvision()
+    import_torchvision()
     found: dict[str, Callable[[Any], Any]] = {}
 
     def attempt(name: str, make: Callable[[], Any]) -> None:

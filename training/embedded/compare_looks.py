@@ -29,7 +29,7 @@ from training.embedded.look_lessons import fresh, measured
 from training.embedded.opinions import CHAINS, FALL, LEARNT, NEVER, RISE, held_scene, ratings
 from training.embedded.see_copies import COPIES, made, seed_of
 
-from agenticiqa.vision.network import Vision, has_few_cells, load_vision, open_session, prepared
+from agenticiqa.vision.network import Prepared, Vision, load_vision, open_session, prepared
 
 Values = npt.NDArray[Any]
 ROUNDS = 300
@@ -46,14 +46,18 @@ def see(given: argparse.Namespace) -> None:
     known = dict(zip(*(np.load(given.statistics)[key] for key in ("names", "statistics")), strict=True)) \
         if given.statistics else {}  # fmt: skip
 
+    def ready(pixels: Values) -> Prepared:
+        return prepared(np.ascontiguousarray(pixels), int(vision.about["view"]), int(vision.about["cell"]))
+
     def seen(name: str) -> tuple[Values, Values]:
         pixels = np.asarray(Image.open(file_of(name, given.more, given.data)).convert("RGB"))
-        looks = [prepared(np.ascontiguousarray(turned), int(vision.about["view"]), int(vision.about["cell"]))
-                 for turned in (pixels, pixels[:, ::-1])]  # fmt: skip
-        few = has_few_cells(*looks[0].whole.shape[:2], int(vision.about["cell"]))
+        looks = [ready(pixels)]
+        if given.mirrored or vision.is_small(looks[0].whole.shape):
+            looks.append(ready(pixels[:, ::-1]))
         shown = [content.run(None, {"view": look.view[None]})[0][0] for look in looks[: 1 + given.mirrored]]
-        statistics = [known[name]] if known else [local.run(None, {"picture": look.whole[None]})[0][0].mean((0, 1))
-                                                  for look in looks[: 1 + (given.mirrored or few)]]  # fmt: skip
+        statistics = [known[name]] if known else [
+            local.run(None, {"picture": look.whole[None]})[0][0].mean((0, 1)) for look in looks
+        ]  # fmt: skip
         return np.mean(shown, axis=0), np.mean(statistics, axis=0)
 
     with ThreadPoolExecutor(given.threads) as threads:

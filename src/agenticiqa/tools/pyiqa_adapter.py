@@ -172,7 +172,7 @@ def _load(tool: str, settings: PyiqaSettings) -> Any:
     _use_folder(settings)
     try:
         with _quiet():
-            _import_torchvision()
+            import_torchvision()
             pyiqa, torch = importlib.import_module("pyiqa"), importlib.import_module("torch")
             device = settings.device
             if device == "auto":
@@ -200,7 +200,8 @@ def _use_folder(settings: PyiqaSettings) -> None:
     os.environ.setdefault("HF_HOME", str(Path(folder) / "huggingface"))
 
 
-def _import_torchvision() -> None:
+def import_torchvision() -> None:
+    """Load torchvision; one built for another torch gets the operators that it misses there, which nothing calls."""
     try:
         importlib.import_module("torchvision")
     except RuntimeError as error:

@@ -26,7 +26,6 @@ from agenticiqa.vision.network import (
     Floats,
     Prepared,
     Vision,
-    has_few_cells,
     load_vision,
     loaded_once,
 )
@@ -187,10 +186,7 @@ class BatchVision(Vision):
     def _whole(self, pictures: Tensor) -> Tensor:
         """Cells of whole pictures; of small ones as seen with their mirror images."""
         found = self._local(pictures)
-        height, width = pictures.shape[1:3]
-        if not has_few_cells(height, width, int(self.about["cell"])):
-            return found
-        return (found + self._local(pictures.flip(2)).flip(2)) / 2
+        return (found + self._local(pictures.flip(2)).flip(2)) / 2 if self.is_small(pictures.shape) else found
 
     def _local(self, pictures: Tensor) -> Tensor:
         found: list[Tensor] = self._sessions["local.onnx"].tensors({"picture": pictures})

@@ -237,10 +237,6 @@ def prepared(picture: Bytes, side: int | None, cell: int) -> Prepared:
     )
 
 
-def has_few_cells(height: int, width: int, cell: int) -> bool:
-    return height * width <= FEW_CELLS * cell * cell
-
-
 class Vision:
     """The loaded model. Safe to use from several threads."""
 
@@ -270,16 +266,19 @@ class Vision:
         if picture.view is None:
             raise ValueError("a picture is prepared with a view for the CPU")
         content, tokens = self._run("content.onnx", view=picture.view[None])
-        height, width = picture.whole.shape[:2]
-        few = has_few_cells(height, width, int(self.about["cell"]))
         return Features(
-            cells=self._cells(picture.whole, mirrored=few),
+            cells=self._cells(picture.whole, mirrored=self.is_small(picture.whole.shape)),
             content=content[0],
             tokens=tokens[0],
             scale=picture.scale,
             farther=None if picture.farther is None else _mean(self._cells(picture.farther)),
             closer=closer_of([self._cells(window) for window in picture.windows]),
         )
+
+    def is_small(self, shape: Sequence[int]) -> bool:
+        """Whether pictures of this shape (height, width and colours last; whole cells) are of few cells."""
+        height, width, _ = shape[-3:]
+        return height * width <= FEW_CELLS * int(self.about["cell"]) ** 2
 
     def judge(self, features: Features, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
         """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
